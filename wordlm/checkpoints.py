@@ -1,0 +1,96 @@
+"""Saving and loading trained weights as `.npz`: arrays by their `state_dict` name, and JSON metadata.
+
+A file from a stranger is safe to open: nothing is unpickled, and every array's size is checked against the
+model before a byte of it is expanded.
+"""
+
+import json
+import zipfile
+import zlib
+from pathlib import Path
+from typing import Any, BinaryIO, TypeVar
+
+import numpy as np
+import torch
+from torch import nn
+
+from wordlm.files import ARTIFACTS, atomic_path
+from wordlm.text import Vocab
+
+M = TypeVar("M", bound=nn.Module)
+
+METADATA = "metadata"
+_HEADER_BYTES = 4096  # more than the .npy header of any array here
+_METADATA_BYTES = 4 * 2**20
+
+
+def save_model_npz(path: str | Path, model: nn.Module, metadata: dict[str, Any]) -> None:
+    """Write `model`'s parameters and `metadata` to `path`, whole or not at all."""
+    arrays = {name: tensor.detach().cpu().numpy() for name, tensor in model.state_dict().items()}
+    with atomic_path(path) as temporary:
+        np.savez(temporary, **arrays, **{METADATA: np.array(json.dumps(metadata))})
+
+
+def load_model_npz(
+    path: str | Path | BinaryIO, model: M, *, vocab_sha256: str | None = None
+) -> tuple[dict[str, Any], M]:
+    """Load `path` into `model`; return its metadata and the same model.
+
+    `vocab_sha256` is the digest of the vocabulary that the ids will come from, the bundled one unless given.
+    Raises `ValueError` naming the file and the array when anything does not fit: no npz, an array missing,
+    extra, wrongly shaped or not finite, another vocabulary. The model is then as it was.
+    """
+    name = getattr(path, "name", path)
+    expected = model.state_dict()
+    try:
+        with zipfile.ZipFile(path) as archive:
+            _check_members(name, archive, expected)
+            metadata = _read_metadata(name, archive)
+            arrays = {key: _read_array(name, archive, key) for key in expected}
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
+        raise ValueError(f"{name} is no complete .npz file: {error}") from error
+
+    for key, tensor in expected.items():
+        array = arrays[key]
+        if array.shape != tuple(tensor.shape):
+            raise ValueError(f"{name}: array {key} has shape {array.shape}, the model needs {tuple(tensor.shape)}")
+        if array.dtype.kind != "f" or not np.isfinite(array).all():
+            raise ValueError(f"{name}: array {key} holds values that are not finite numbers")
+    wanted = vocab_sha256 or Vocab.load(ARTIFACTS / "vocab.json").sha256
+    if metadata.get("vocab_sha256") != wanted:
+        raise ValueError(f"{name}: array {METADATA} names another vocabulary than the one in use")
+
+    model.load_state_dict({key: torch.from_numpy(array.astype(np.float32)) for key, array in arrays.items()})
+    return metadata, model
+
+
+def _check_members(name: object, archive: zipfile.ZipFile, expected: dict[str, torch.Tensor]) -> None:
+    sizes = {info.filename.removesuffix(".npy"): info.file_size for info in archive.infolist()}
+    limits = {key: tensor.numel() * 8 + _HEADER_BYTES for key, tensor in expected.items()}
+    limits[METADATA] = _METADATA_BYTES
+    for key in limits:
+        if key not in sizes:
+            raise ValueError(f"{name}: array {key} is missing")
+    for key, size in sizes.items():
+        if key not in limits:
+            raise ValueError(f"{name}: array {key} is not part of this model")
+        if size > limits[key]:
+            raise ValueError(f"{name}: array {key} takes {size:,} bytes, at most {limits[key]:,} are expected")
+
+
+def _read_array(name: object, archive: zipfile.ZipFile, key: str) -> np.ndarray:
+    try:
+        with archive.open(f"{key}.npy") as file:
+            return np.lib.format.read_array(file, allow_pickle=False)
+    except (ValueError, KeyError, EOFError) as error:  # a pickle, another format, a broken header
+        raise ValueError(f"{name}: array {key} cannot be read: {error}") from error
+
+
+def _read_metadata(name: object, archive: zipfile.ZipFile) -> dict[str, Any]:
+    try:
+        metadata = json.loads(str(_read_array(name, archive, METADATA)))
+    except json.JSONDecodeError as error:
+        raise ValueError(f"{name}: array {METADATA} is not JSON: {error}") from error
+    if not isinstance(metadata, dict):
+        raise ValueError(f"{name}: array {METADATA} must hold a JSON object")
+    return metadata

@@ -1,0 +1,182 @@
+"""Stories, split by document, and the (context, target) windows cut from them.
+
+Source: R. Eldan and Y. Li, *TinyStories* (2023), licence CDLA-Sharing-1.0. The subset is records 1 to 6,000
+of the file named below; record 0 is cut at its start and skipped. `artifacts/corpus.json` pins the digest of
+these stories, so everybody trains and tests on the same ones. Split: 4,800 / 600 / 600 stories.
+"""
+
+import hashlib
+import random
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from wordlm.files import ARTIFACTS, read_json
+from wordlm.text import BOS, CONTEXT_LEN, EOS, PAD, Vocab, tokenize
+
+SOURCE_DATASET = "roneneldan/TinyStories"
+SOURCE_REVISION = "f54c09fd23315a6f9c86f9dc80f725de7d8f9c64"
+SOURCE_FILE = "TinyStoriesV2-GPT4-valid.txt"
+SOURCE_BYTES = 22_502_601
+SOURCE_SHA256 = "6874bae9a4c1a4e7edcf0e53b86c17817e9cf881fc75ff2368da457b80c0585d"
+SOURCE_LICENCE = "CDLA-Sharing-1.0"
+
+SEPARATOR = "<|endoftext|>"
+SUBSET = range(1, 6001)  # records of the file
+SPLIT_SEED = 2023
+SPLITS = {"train": 0.8, "validation": 0.1, "test": 0.1}
+
+Profile = Literal["smoke", "dgx"]
+
+
+class DataError(RuntimeError):
+    """Stories are missing or are not the ones expected. The message is one line that says what to do."""
+
+
+@dataclass(frozen=True)
+class StoryStream:
+    """The stories of one split as one run of ids: BOS, words, EOS, BOS, words, EOS, ..."""
+
+    ids: Tensor
+    """(tokens,) int16, which holds any vocabulary of up to 32,768 words."""
+    starts: Tensor
+    """(stories + 1,) int64: where each story's BOS stands, and the end."""
+
+    @classmethod
+    def of(cls, stories: list[list[int]]) -> "StoryStream":
+        """Join encoded stories."""
+        lengths = torch.tensor([0, *(len(story) + 2 for story in stories)])
+        flat = [i for story in stories for i in (BOS, *story, EOS)]
+        return cls(torch.tensor(flat, dtype=torch.int16), lengths.cumsum(0))
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """Encoded stories and the vocabulary of their training split."""
+
+    profile: Profile
+    digest: str
+    """SHA-256 of the stories' text, see `stories_digest`."""
+    vocab: Vocab
+    splits: dict[str, StoryStream]
+
+
+class Windows:
+    """The contexts of every target of a split; behaves like an (N, context_len) integer array.
+
+    Row r is what a model reads before target r: BOS and what precedes the target in its story, cut on the
+    left to `context_len`, or padded there with PAD. Rows are gathered from the token stream when asked for.
+    Memory: 2 bytes a token and 8 a story, against 512 bytes a row if 64 int64 ids were stored; with the
+    int64 targets beside it 10 bytes a target, 1/51.
+    """
+
+    def __init__(self, stream: StoryStream, context_len: int) -> None:
+        self._ids = stream.ids
+        self._starts = stream.starts
+        self._stories = len(stream.starts) - 1
+        # Every token but the BOS of its story is a target, so story s holds rows starts[s] - s and on.
+        self._first_rows = stream.starts - torch.arange(len(stream.starts), device=stream.starts.device)
+        self._reach = torch.arange(-context_len, 0, device=stream.ids.device)
+        self.shape = (len(stream.ids) - self._stories, context_len)
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, rows: Tensor | slice | int) -> Tensor:
+        """Return the contexts of `rows`: (n, context_len) int64, or (context_len,) for one number."""
+        if isinstance(rows, int):
+            return self[torch.tensor([range(len(self))[rows]])][0]
+        if isinstance(rows, slice):
+            rows = torch.arange(*rows.indices(len(self)))
+        rows = rows.to(self._ids.device)
+        story = self.story_of(rows)
+        places = (rows + story + 1)[:, None] + self._reach  # stream position of each slot
+        before_story = places < self._starts[story][:, None]
+        return self._ids[places.clamp(min=0)].long().masked_fill(before_story, PAD)
+
+    def story_of(self, rows: Tensor) -> Tensor:
+        """Return which story of the split each row belongs to, (n,) int64."""
+        return torch.searchsorted(self._first_rows, rows, right=True) - 1
+
+    def to(self, device: torch.device) -> "Windows":
+        """Return the same windows with their stream on `device`."""
+        return Windows(StoryStream(self._ids.to(device), self._starts.to(device)), self.shape[1])
+
+
+def make_all_windows(corpus: Corpus, context_len: int = CONTEXT_LEN) -> dict[str, tuple[Windows, Tensor]]:
+    """Return `{split: (contexts, targets)}` with every token of a story and its EOS as one target.
+
+    `contexts` is a `Windows` of shape (N, context_len), `targets` (N,) int64.
+    """
+    windows = {}
+    for name, stream in corpus.splits.items():
+        is_target = torch.ones(len(stream.ids), dtype=torch.bool)
+        is_target[stream.starts[:-1]] = False
+        windows[name] = (Windows(stream, context_len), stream.ids[is_target].long())
+    return windows
+
+
+def split_stories(stories: list[list[str]], seed: int = SPLIT_SEED) -> dict[str, list[list[str]]]:
+    """Shuffle tokenized stories and share them out by `SPLITS`; equal ones go to the same split."""
+    groups: dict[tuple[str, ...], int] = {}
+    for story in stories:
+        groups[tuple(story)] = groups.get(tuple(story), 0) + 1
+    order = list(groups)
+    random.Random(seed).shuffle(order)
+    split: dict[str, list[list[str]]] = {name: [] for name in SPLITS}
+    room = {name: round(share * len(stories)) for name, share in SPLITS.items()}
+    for story in order:
+        fits = (name for name in SPLITS if len(split[name]) + groups[story] <= room[name])
+        split[next(fits, "train")].extend([list(story)] * groups[story])
+    return split
+
+
+def stories_digest(stories: list[str]) -> str:
+    """Return the SHA-256 of the stories joined by `SEPARATOR`, as UTF-8."""
+    return hashlib.sha256(SEPARATOR.join(stories).encode("utf-8")).hexdigest()
+
+
+def stories_path(data_dir: str | Path, profile: Profile) -> Path:
+    """Return where `python -m wordlm.prepare_data` leaves the stories of a profile."""
+    return Path(data_dir) / profile / "stories.txt"
+
+
+def read_stories(data_dir: str | Path, profile: Profile) -> list[str]:
+    """Read prepared stories. Raises `DataError` when they are missing or not the pinned ones."""
+    path = stories_path(data_dir, profile)
+    if not path.is_file():
+        raise DataError(f"{path} is missing: run python -m wordlm.prepare_data --profile {profile} --data-dir {data_dir}")
+    stories = path.read_bytes().decode("utf-8").split(SEPARATOR)
+    if profile == "dgx":
+        check_subset(stories)
+    return stories
+
+
+def check_subset(stories: list[str]) -> None:
+    """Raise `DataError` unless `stories` are the ones pinned in `artifacts/corpus.json`."""
+    pinned = read_json(ARTIFACTS / "corpus.json")["subset_sha256"]
+    found = stories_digest(stories)
+    if found != pinned:
+        raise DataError(
+            f"these {len(stories):,} stories are not the pinned subset: their SHA-256 is {found[:12]}…, expected "
+            f"{pinned[:12]}…; use {SOURCE_FILE} of {SOURCE_DATASET}, or let the command download it"
+        )
+
+
+def build_corpus(data_dir: str | Path, profile: Profile) -> Corpus:
+    """Read, tokenize, split and encode the prepared stories of `profile`; about 3 seconds for "dgx".
+
+    Raises `DataError` when they are missing or are not the pinned ones.
+    """
+    return corpus_from_stories(read_stories(data_dir, profile), profile)
+
+
+def corpus_from_stories(stories: list[str], profile: Profile) -> Corpus:
+    """Split, take the vocabulary from the training split, encode."""
+    split = split_stories([tokenize(story) for story in stories])
+    vocab = Vocab.from_stories(split["train"])
+    encoded = {name: StoryStream.of([vocab.encode(story) for story in part]) for name, part in split.items()}
+    return Corpus(profile, stories_digest(stories), vocab, encoded)

@@ -1,0 +1,228 @@
+"""Three models that predict the next word from the last 64: an MLP, one attention head, several heads.
+
+The attention models hold the same matrices, whatever the number of heads: the 64 coordinates of the
+queries, keys and values belong to one head, or are split among H of them. So the number of parameters does
+not change, and neither do the initial values of a seed.
+
+Left out on purpose, so that the whole block can be read here: layer norm, dropout, biases in the
+projections, more than one block. The masks and the arithmetic are spelled out instead of calling
+`torch.nn.MultiheadAttention`; a test holds the two to each other.
+
+Shapes
+    B  texts in a batch           H  heads
+    T  slots (context_len, 64)    K  width of a head's query and key (d_k / H)
+    D  d_model (64)               M  width of a head's value and message (d_v / H)
+    V  words in the vocabulary
+
+Sources: Bengio et al. 2003, *A neural probabilistic language model* (the MLP); Vaswani et al. 2017,
+*Attention is all you need*, sections 3.2.1 and 3.2.2 (scaled dot-product and multi-head attention).
+"""
+
+import math
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+
+from wordlm.text import CONTEXT_LEN, PAD, VOCAB_SIZE
+
+D_MODEL = 64
+HIDDEN = 256
+DEFAULT_HEADS = 4
+
+Kind = Literal["mlp", "attention", "multihead"]
+
+
+class MLPLM(nn.Module):
+    """The embeddings of all slots side by side, one hidden ReLU layer, one score per word."""
+
+    def __init__(self, vocab_size: int, context_len: int, d_model: int, hidden: int) -> None:
+        super().__init__()
+        self.token_embedding = nn.Embedding(vocab_size, d_model)
+        self.hidden_layer = nn.Linear(context_len * d_model, hidden)
+        self.vocab_head = nn.Linear(hidden, vocab_size)
+
+    def forward(self, ids: Tensor) -> Tensor:
+        """Return the logits (B, V) of the word after the last slot of `ids` (B, T)."""
+        return self.forward_details(ids)["logits"]
+
+    def forward_details(self, ids: Tensor) -> dict[str, Tensor]:
+        """Return `E` (B, T, D) and `logits` (B, V). There are no heads to look into."""
+        E = self.token_embedding(ids)
+        hidden = torch.relu(self.hidden_layer(E.flatten(1)))
+        return {"E": E, "logits": self.vocab_head(hidden)}
+
+
+class CausalAttentionLM(nn.Module):
+    """One attention block: embed, attend, add the message, one hidden ReLU layer, one score per word."""
+
+    def __init__(
+        self, vocab_size: int, context_len: int, d_model: int, d_k: int, d_v: int, hidden: int, pad_id: int = PAD
+    ) -> None:
+        super().__init__()
+        self.heads = 1
+        self.pad_id = pad_id
+        self.token_embedding = nn.Embedding(vocab_size, d_model)
+        self.position_embedding = nn.Embedding(context_len, d_model)
+        self.W_Q = nn.Linear(d_model, d_k, bias=False)
+        self.W_K = nn.Linear(d_model, d_k, bias=False)
+        self.W_V = nn.Linear(d_model, d_v, bias=False)
+        self.W_O = nn.Linear(d_v, d_model, bias=False)
+        self.hidden_layer = nn.Linear(d_model, hidden)
+        self.vocab_head = nn.Linear(hidden, vocab_size)
+
+    @property
+    def head_width(self) -> int:
+        """The width of one head's query and key; the scores are divided by its square root."""
+        return self.W_Q.out_features // self.heads
+
+    def embed(self, ids: Tensor) -> Tensor:
+        """Return E (B, T, D): each slot's token embedding plus the learned embedding of the slot."""
+        return self.token_embedding(ids) + self.position_embedding.weight
+
+    def predict(self, contextual: Tensor) -> Tensor:
+        """Turn contextual embeddings (..., D) into the logits (..., V) of the word that follows."""
+        return self.vocab_head(torch.relu(self.hidden_layer(contextual)))
+
+    def forward(self, ids: Tensor, *, heads_on: Tensor | None = None, off_message: Tensor | None = None) -> Tensor:
+        """Return the logits (B, V) of the word after the last slot of `ids` (B, T).
+
+        Training needs no other query, and with one query a head need not build the keys and values of all
+        slots: q . (W_K e) = (W_K^T q) . e, and the weighted sum of the values is W_V applied to the weighted
+        sum of the embeddings. This is exact, values and gradients; `forward_details` is the plain form.
+
+        `heads_on` and `off_message` switch heads off, as in `switch_heads`.
+        """
+        B, H = len(ids), self.heads
+        is_pad = ids == self.pad_id
+        E = self.embed(ids)
+        # Looked up again, since the gradient of E[:, -1] would be a whole (B, T, D) of zeros but for one slot.
+        e_last = self.token_embedding(ids[:, -1]) + self.position_embedding.weight[-1]  # (B, D)
+        W_K = self.W_K.weight.view(H, -1, E.shape[-1])  # (H, K, D)
+        W_V = self.W_V.weight.view(H, -1, E.shape[-1])  # (H, M, D)
+
+        query = self.W_Q(e_last).view(B, H, -1).transpose(0, 1)  # (H, B, K)
+        query_in_E = (query @ W_K).transpose(0, 1)  # (B, H, D)
+        scores = query_in_E @ E.transpose(1, 2) / math.sqrt(self.head_width)  # (B, H, T)
+        visible = is_pad == is_pad[:, -1:]  # (B, T): the last slot sees every slot of its own sort
+        weights = scores.masked_fill(~visible[:, None], -math.inf).softmax(dim=-1)
+
+        mixed = (weights @ E).transpose(0, 1)  # (H, B, D)
+        per_head = (mixed @ W_V.transpose(1, 2)).transpose(0, 1)  # (B, H, M)
+        message = switch_heads(per_head, heads_on, off_message).flatten(1)  # (B, H*M)
+        return self.predict(e_last + self.W_O(message))
+
+    def forward_details(
+        self, ids: Tensor, *, heads_on: Tensor | None = None, off_message: Tensor | None = None
+    ) -> dict[str, Tensor]:
+        """Return every step for every slot of `ids` (B, T), as the textbook writes it.
+
+        E           (B, T, D)     token plus position embedding
+        Q, K, V     (B, H, T, K)  queries, keys, values (values have width M)
+        scores      (B, H, T, T)  Q K^T / sqrt(K); row = query, column = key; -inf where masked
+        weights     (B, H, T, T)  softmax of a row of scores; exactly 0 where masked
+        messages    (B, T, H*M)   the heads' weighted sums of values side by side, before W_O
+        contextual  (B, T, D)     E + W_O(messages)
+        logits_all  (B, T, V)     scores of the word after each slot
+        logits      (B, V)        those after the last slot, which `forward` returns
+
+        A PAD slot is a query too; its row sees PAD slots only, and stands for nothing.
+        """
+        B, T = ids.shape
+        E = self.embed(ids)
+        # (B, T, H*K) -> (B, T, H, K) -> (B, H, T, K)
+        Q, K, V = (W(E).view(B, T, self.heads, -1).transpose(1, 2) for W in (self.W_Q, self.W_K, self.W_V))
+        scores = Q @ K.transpose(-2, -1) / math.sqrt(self.head_width)
+        scores = scores.masked_fill(~self.visible(ids)[:, None], -math.inf)
+        weights = scores.softmax(dim=-1)
+        per_head = (weights @ V).transpose(1, 2)  # (B, T, H, M)
+        messages = switch_heads(per_head, heads_on, off_message).flatten(2)
+        contextual = E + self.W_O(messages)
+        logits_all = self.predict(contextual)
+        return {
+            "E": E,
+            "Q": Q,
+            "K": K,
+            "V": V,
+            "scores": scores,
+            "weights": weights,
+            "messages": messages,
+            "contextual": contextual,
+            "logits_all": logits_all,
+            "logits": logits_all[:, -1],
+        }
+
+    def visible(self, ids: Tensor) -> Tensor:
+        """Return which keys each query may look at, (B, query T, key T), True where it may.
+
+        Never a later slot. A word never looks at PAD, and PAD only at PAD, so that its softmax has something
+        to sum to 1 and stays finite.
+        """
+        T = ids.shape[1]
+        not_later = torch.ones(T, T, dtype=torch.bool, device=ids.device).tril()
+        is_pad = ids == self.pad_id
+        return not_later & (is_pad[:, :, None] == is_pad[:, None, :])
+
+
+class MultiHeadAttentionLM(CausalAttentionLM):
+    """The same block with the coordinates of Q, K and V split among `heads` heads of width d_model / heads."""
+
+    def __init__(
+        self,
+        vocab_size: int,
+        context_len: int,
+        d_model: int = D_MODEL,
+        hidden: int = HIDDEN,
+        heads: int = DEFAULT_HEADS,
+        pad_id: int = PAD,
+    ) -> None:
+        if heads < 1 or d_model % heads:
+            raise ValueError(f"heads must be at least 1 and divide d_model={d_model}, got heads={heads}")
+        super().__init__(vocab_size, context_len, d_model, d_model, d_model, hidden, pad_id)
+        self.heads = heads
+
+
+LanguageModel = MLPLM | CausalAttentionLM
+
+
+def switch_heads(per_head: Tensor, heads_on: Tensor | None, off_message: Tensor | None) -> Tensor:
+    """Replace the messages of switched-off heads; `per_head` is (..., H, M).
+
+    `heads_on` is (H,) bool, None for all on. A head that is off gives zeros, or its row of `off_message`
+    (H, M), which holds mean messages. The model itself is never changed.
+    """
+    if heads_on is None:
+        return per_head
+    if heads_on.shape != per_head.shape[-2:-1]:
+        raise ValueError(f"heads_on must have one entry per head: {per_head.shape[-2]}, got {tuple(heads_on.shape)}")
+    off = per_head.new_zeros(()) if off_message is None else off_message
+    return torch.where(heads_on[:, None], per_head, off)
+
+
+def build_model(
+    kind: Kind, vocab_size: int = VOCAB_SIZE, seed: int | None = None, heads: int | None = None
+) -> LanguageModel:
+    """Build a model of the project's sizes with fresh values, the same for the same `seed`.
+
+    `heads` is for kind "multihead" (4 unless given). The caller's random state is left alone when a seed is
+    given. Raises `ValueError` for an unknown kind, or heads that the kind cannot have.
+    """
+    if heads is not None and kind != "multihead":
+        raise ValueError(f'heads can be chosen for kind "multihead" only, not for {kind!r}')
+    with torch.random.fork_rng(devices=[], enabled=seed is not None):
+        if seed is not None:
+            torch.manual_seed(seed)
+        match kind:
+            case "mlp":
+                return MLPLM(vocab_size, CONTEXT_LEN, D_MODEL, HIDDEN)
+            case "attention":
+                return CausalAttentionLM(vocab_size, CONTEXT_LEN, D_MODEL, D_MODEL, D_MODEL, HIDDEN)
+            case "multihead":
+                heads = DEFAULT_HEADS if heads is None else heads
+                return MultiHeadAttentionLM(vocab_size, CONTEXT_LEN, D_MODEL, HIDDEN, heads)
+    raise ValueError(f"kind must be mlp, attention or multihead, got {kind!r}")
+
+
+def count_parameters(model: nn.Module) -> int:
+    """Return the number of trained numbers in `model`."""
+    return sum(parameter.numel() for parameter in model.parameters())

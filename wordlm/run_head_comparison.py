@@ -1,0 +1,263 @@
+"""Train and score every model of the comparison: `python -m wordlm.run_head_comparison`.
+
+Three kinds (MLP, one head, four heads) at three seeds unless narrowed. Each finished run is saved at once;
+the same command picks up where it was stopped. The best validation checkpoint of a run is scored once on all
+test targets.
+
+    output-dir/protocol.json            what every run in this folder shares
+    output-dir/runs/NAME_seedS.json     the numbers of one finished run
+    output-dir/heads/NAME_seedS.npz     its weights
+    output-dir/heads/comparison.json    all finished runs and their mean and sample standard deviation
+    output-dir/benchmark.json           the same for the MLP and one head only
+"""
+
+import argparse
+import platform
+import statistics
+import sys
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from tqdm import tqdm
+
+from wordlm.checkpoints import save_model_npz
+from wordlm.data import Corpus, DataError, build_corpus, make_all_windows
+from wordlm.files import read_json, write_json
+from wordlm.measures import perplexity
+from wordlm.models import D_MODEL, DEFAULT_HEADS, HIDDEN, Kind, build_model, count_parameters
+from wordlm.text import CONTEXT_LEN
+from wordlm.training import Progress, TrainConfig, choose_device, evaluate, train_model
+
+KINDS: tuple[Kind, ...] = ("mlp", "attention", "multihead")
+SEEDS = (11, 29, 47)
+AGGREGATED = ("test_loss", "test_perplexity", "runtime_seconds")
+
+
+class ProtocolError(RuntimeError):
+    """The output folder holds runs of another configuration."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """One model to train."""
+
+    kind: Kind
+    heads: int | None
+    """For kind multihead only."""
+    seed: int
+
+    @property
+    def group(self) -> str:
+        """The key of `comparison.json`: the kind, with the head count where it is not the usual four."""
+        return self.kind if self.heads in (None, DEFAULT_HEADS) else f"{self.kind}_h{self.heads}"
+
+    @property
+    def name(self) -> str:
+        """The stem of this run's files."""
+        return f"{self.group}_seed{self.seed}"
+
+
+def plan_runs(kinds: list[Kind], heads: list[int], seeds: list[int]) -> list[Run]:
+    """List the runs, seed by seed, so that a slow hour of the machine falls on every kind alike."""
+    return [
+        Run(kind, count, seed)
+        for seed in seeds
+        for kind in kinds
+        for count in (heads if kind == "multihead" else [None])
+    ]
+
+
+def describe_environment(device: torch.device) -> dict[str, Any]:
+    """Return what the runtimes depend on."""
+    return {
+        "accelerator": device.type,
+        "cuda_available": torch.cuda.is_available(),
+        "cuda_version": torch.version.cuda,
+        "mps_available": torch.backends.mps.is_available(),
+        "platform": platform.platform(),
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+        "threads": torch.get_num_threads(),
+    }
+
+
+def describe_protocol(corpus: Corpus, config: TrainConfig) -> dict[str, Any]:
+    """Return what every run of a folder shares; another value of any of it is another experiment."""
+    shared = {key: value for key, value in asdict(config).items() if key != "seed"}
+    return {
+        "profile": corpus.profile,
+        "data_sha256": corpus.digest,
+        "vocab_sha256": corpus.vocab.sha256,
+        "vocab_size": len(corpus.vocab),
+        "context_len": CONTEXT_LEN,
+        "d_model": D_MODEL,
+        "hidden": HIDDEN,
+        "optimizer": "AdamW",
+        "batches": "drawn with replacement",
+        "selection": "best validation step, scored once on all test targets",
+        **shared,
+    }
+
+
+def claim_folder(folder: Path, protocol: dict[str, Any]) -> None:
+    """Write `protocol.json`, or raise `ProtocolError` if the folder has another one."""
+    path = folder / "protocol.json"
+    if not path.exists():
+        write_json(path, protocol)
+        return
+    existing = read_json(path)
+    for key in sorted(existing.keys() | protocol.keys()):
+        if existing.get(key) != protocol.get(key):
+            raise ProtocolError(
+                f"{folder} holds runs with {key} = {existing.get(key)}, this command asks for "
+                f"{protocol.get(key)}: choose another --output-dir, or the same settings"
+            )
+
+
+def carry_out(
+    run: Run, corpus: Corpus, windows: dict, config: TrainConfig, folder: Path, device: str, on_progress
+) -> None:
+    """Train and score one run; write its weights, then its numbers, whose presence marks it as finished."""
+    config = replace(config, seed=run.seed)
+    model = build_model(run.kind, len(corpus.vocab), run.seed, run.heads)
+    result, history = train_model(
+        model, *windows["train"], *windows["validation"], config, device=device, on_progress=on_progress
+    )
+    test_loss = evaluate(model.to(result["device"]), *windows["test"])
+    metadata = {
+        "kind": run.kind,
+        "heads": run.heads if run.kind == "multihead" else (1 if run.kind == "attention" else None),
+        "vocab_size": len(corpus.vocab),
+        "context_len": CONTEXT_LEN,
+        "d_model": D_MODEL,
+        "hidden": HIDDEN,
+        "seed": run.seed,
+        "config": result["config"],
+        "selected_step": result["selected_step"],
+        "validation_loss": result["validation_loss"],
+        "vocab_sha256": corpus.vocab.sha256,
+        "data_sha256": corpus.digest,
+        "environment": describe_environment(torch.device(result["device"])),
+    }
+    save_model_npz(folder / "heads" / f"{run.name}.npz", model, metadata)
+    record = {
+        "seed": run.seed,
+        "heads": metadata["heads"],
+        "parameters": count_parameters(model),
+        "selected_step": result["selected_step"],
+        "validation_loss": result["validation_loss"],
+        "test_loss": test_loss,
+        "test_perplexity": perplexity(test_loss),
+        "runtime_seconds": result["runtime_seconds"],
+        "history": [
+            {"step": p.step, "train_loss": p.train_loss, "validation_loss": p.validation_loss} for p in history
+        ],
+        "environment": metadata["environment"],
+    }
+    write_json(folder / "runs" / f"{run.name}.json", {"group": run.group, **record})
+
+
+def aggregate(runs: list[dict[str, Any]]) -> dict[str, dict[str, float | None]]:
+    """Return mean and sample standard deviation (n - 1) over seeds; None where one run leaves it undefined."""
+    summary = {}
+    for metric in AGGREGATED:
+        values = [run[metric] for run in runs]
+        deviation = statistics.stdev(values) if len(values) > 1 else None
+        summary[metric] = {"mean": statistics.fmean(values), "sample_std": deviation}
+    return summary
+
+
+def write_comparison(folder: Path) -> None:
+    """Gather all finished runs of `folder` into `heads/comparison.json` and `benchmark.json`."""
+    runs: dict[str, list[dict[str, Any]]] = {}
+    records = [read_json(path) for path in sorted((folder / "runs").glob("*.json"))]
+    order = {kind: place for place, kind in enumerate(KINDS)}
+    for record in sorted(records, key=lambda r: (order.get(r["group"], len(KINDS)), r["heads"] or 0, r["seed"])):
+        environment = record.pop("environment")
+        runs.setdefault(record.pop("group"), []).append(record)
+    comparison = {
+        "runs": runs,
+        "aggregate": {group: aggregate(group_runs) for group, group_runs in runs.items()},
+        "environment": environment,
+        "protocol": read_json(folder / "protocol.json"),
+    }
+    write_json(folder / "heads" / "comparison.json", comparison)
+    two = ("mlp", "attention")
+    for part in ("runs", "aggregate"):
+        comparison[part] = {group: comparison[part][group] for group in two if group in comparison[part]}
+    write_json(folder / "benchmark.json", comparison)
+
+
+def run_comparison(runs: list[Run], corpus: Corpus, config: TrainConfig, folder: Path, device: str) -> None:
+    """Carry out the runs that `folder` lacks, with one progress bar over all their steps."""
+    claim_folder(folder, describe_protocol(corpus, config))
+    windows = make_all_windows(corpus)
+    todo = [run for run in runs if not (folder / "runs" / f"{run.name}.json").exists()]
+    with tqdm(total=len(todo) * config.steps, unit="step", smoothing=0.05) as bar:
+        for run in todo:
+            bar.set_description(run.name)
+
+            def show(progress: Progress) -> None:
+                bar.update(1 if progress.step else 0)
+                if progress.validation_loss is not None:
+                    bar.set_postfix(validation=f"{progress.validation_loss:.4f}")
+
+            carry_out(run, corpus, windows, config, folder, device, show)
+            write_comparison(folder)
+    write_comparison(folder)
+
+
+def print_table(comparison: dict[str, Any]) -> None:
+    """Print one line per kind: mean and sample standard deviation over its seeds."""
+    print(f"{'':14} {'seeds':>5} {'test loss':>19} {'test perplexity':>19} {'seconds':>17}  selected steps")
+    for group, runs in comparison["runs"].items():
+        cells = []
+        for metric, digits, width in zip(AGGREGATED, (4, 4, 2), (19, 19, 17), strict=True):
+            value = comparison["aggregate"][group][metric]
+            spread = "" if value["sample_std"] is None else f" ± {value['sample_std']:.{digits}f}"
+            cells.append(f"{value['mean']:.{digits}f}{spread}".rjust(width))
+        steps = ", ".join(str(run["selected_step"]) for run in runs)
+        print(f"{group:14} {len(runs):5} {' '.join(cells)}  {steps}")
+
+
+def parse_arguments() -> argparse.Namespace:
+    defaults = TrainConfig()
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data-dir", type=Path, default=Path("work/data"))
+    parser.add_argument("--output-dir", type=Path, default=Path("work/head-repeat"))
+    parser.add_argument("--profile", choices=["smoke", "dgx"], default="dgx")
+    parser.add_argument("--device", default="auto", help="auto, cpu, cuda or mps")
+    parser.add_argument("--kinds", nargs="+", choices=KINDS, default=list(KINDS))
+    parser.add_argument("--heads", nargs="+", type=int, default=[DEFAULT_HEADS], help="head counts of kind multihead")
+    parser.add_argument("--seeds", nargs="+", type=int, default=list(SEEDS))
+    parser.add_argument("--steps", type=int, default=defaults.steps)
+    parser.add_argument("--batch-size", type=int, default=defaults.batch_size)
+    parser.add_argument("--eval-every", type=int, default=defaults.eval_every)
+    parser.add_argument("--precision", choices=["fp32", "bf16"], default=defaults.precision)
+    args = parser.parse_args()
+    for count in args.heads:
+        if count < 2 or D_MODEL % count:
+            parser.error(f"--heads: {count} must be at least 2 and divide {D_MODEL} (one head is --kinds attention)")
+    return args
+
+
+def main() -> None:
+    args = parse_arguments()
+    device, reason = choose_device(args.device)
+    print(f"device: {device} ({reason})")
+    try:
+        config = TrainConfig(
+            args.steps, args.batch_size, eval_every=args.eval_every, precision=args.precision
+        )
+        corpus = build_corpus(args.data_dir, args.profile)
+        runs = plan_runs(args.kinds, args.heads, args.seeds)
+        run_comparison(runs, corpus, config, args.output_dir, args.device)
+    except (DataError, ProtocolError, ValueError) as error:
+        sys.exit(f"error: {error}")
+    print_table(read_json(args.output_dir / "heads" / "comparison.json"))
+
+
+if __name__ == "__main__":
+    main()
