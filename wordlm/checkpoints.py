@@ -27,8 +27,9 @@ _METADATA_BYTES = 4 * 2**20
 def save_model_npz(path: str | Path, model: nn.Module, metadata: dict[str, Any]) -> None:
     """Write `model`'s parameters and `metadata` to `path`, whole or not at all."""
     arrays = {name: tensor.detach().cpu().numpy() for name, tensor in model.state_dict().items()}
-    with atomic_path(path) as temporary:
-        np.savez(temporary, **arrays, **{METADATA: np.array(json.dumps(metadata))})
+    arrays[METADATA] = np.array(json.dumps(metadata))
+    with atomic_path(path) as temporary, open(temporary, "wb") as file:
+        np.savez(file, **arrays)
 
 
 def load_model_npz(

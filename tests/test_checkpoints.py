@@ -1,0 +1,127 @@
+import io
+import json
+import zipfile
+
+import numpy as np
+import pytest
+import torch
+
+from wordlm.checkpoints import load_model_npz, save_model_npz
+from wordlm.models import build_model
+
+
+@pytest.fixture
+def saved(tmp_path, vocab):
+    path = tmp_path / "model.npz"
+    save_model_npz(path, build_model("attention", seed=1), {"kind": "attention", "vocab_sha256": vocab.sha256})
+    return path
+
+
+def arrays_of(path) -> dict[str, np.ndarray]:
+    with np.load(path) as file:
+        return dict(file)
+
+
+def test_a_saved_model_comes_back_with_its_metadata(saved):
+    model = build_model("attention", seed=2)
+    metadata, same = load_model_npz(saved, model)
+    assert same is model
+    assert metadata["kind"] == "attention"
+    for name, value in build_model("attention", seed=1).state_dict().items():
+        assert torch.equal(model.state_dict()[name], value)
+
+
+def test_a_model_can_be_read_from_an_open_file(saved):
+    metadata, _ = load_model_npz(io.BytesIO(saved.read_bytes()), build_model("attention"))
+    assert metadata["kind"] == "attention"
+
+
+def with_array(name, value):
+    def damage(path):
+        arrays = arrays_of(path)
+        arrays[name] = value
+        np.savez(path, **arrays)
+
+    return damage
+
+
+def without_array(path):
+    arrays = arrays_of(path)
+    del arrays["W_Q.weight"]
+    np.savez(path, **arrays)
+
+
+def with_nan(path):
+    arrays = arrays_of(path)
+    arrays["W_K.weight"][3, 4] = np.nan
+    np.savez(path, **arrays)
+
+
+def truncated(path):
+    path.write_bytes(path.read_bytes()[:-2000])
+
+
+def flipped_bytes(path):
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 0xFF
+    path.write_bytes(content)
+
+
+def pickled(path):
+    with_array("W_V.weight", np.array([object()], dtype=object))(path)
+
+
+def bomb(path):
+    """An array that unpacks to 200 MB from a few kB."""
+    arrays = arrays_of(path)
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, value in arrays.items():
+            with archive.open(f"{name}.npy", "w") as file:
+                np.lib.format.write_array(file, value if name != "W_O.weight" else np.zeros(25_000_000), version=(1, 0))
+
+
+def other_vocabulary(path):
+    with_array("metadata", np.array(json.dumps({"vocab_sha256": "0" * 64})))(path)
+
+
+DAMAGE = {
+    "an array is missing": (without_array, "W_Q.weight is missing"),
+    "an array is extra": (with_array("W_X.weight", np.zeros(3)), "W_X.weight is not part"),
+    "an array has another shape": (with_array("W_Q.weight", np.zeros((64, 32), np.float32)), r"W_Q.weight has shape"),
+    "a value is NaN": (with_nan, "W_K.weight holds values that are not finite"),
+    "values are integers": (with_array("W_K.weight", np.zeros((64, 64), np.int32)), "W_K.weight"),
+    "the file is cut short": (truncated, "no complete .npz"),
+    "bytes were flipped": (flipped_bytes, "model.npz"),
+    "an array is a pickle": (pickled, "W_V.weight cannot be read"),
+    "an array is a bomb": (bomb, "W_O.weight takes 200,000,128 bytes"),
+    "the vocabulary is another": (other_vocabulary, "metadata names another vocabulary"),
+    "the metadata is no JSON": (with_array("metadata", np.array("{")), "metadata is not JSON"),
+    "the metadata is no object": (with_array("metadata", np.array("3")), "metadata must hold a JSON object"),
+    "the file is text": (lambda path: path.write_text("hello"), "no complete .npz"),
+    "the file is empty": (lambda path: path.write_bytes(b""), "no complete .npz"),
+}
+
+
+@pytest.mark.parametrize("case", DAMAGE)
+def test_a_damaged_file_is_refused_by_name_and_leaves_the_model_as_it_was(saved, case):
+    damage, message = DAMAGE[case]
+    damage(saved)
+    model = build_model("attention", seed=2)
+    with pytest.raises(ValueError, match=message) as error:
+        load_model_npz(saved, model)
+    assert "model.npz" in str(error.value)
+    for name, value in build_model("attention", seed=2).state_dict().items():
+        assert torch.equal(model.state_dict()[name], value)
+
+
+def test_another_kind_is_refused(saved):
+    with pytest.raises(ValueError, match="model.npz: array"):
+        load_model_npz(saved, build_model("mlp"))
+
+
+def test_saving_that_fails_keeps_the_old_file_and_leaves_no_other(saved):
+    before = saved.read_bytes()
+    with pytest.raises(TypeError):
+        save_model_npz(saved, build_model("attention"), {"not json": object()})
+    assert saved.read_bytes() == before
+    assert list(saved.parent.iterdir()) == [saved]

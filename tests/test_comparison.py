@@ -1,0 +1,160 @@
+"""The comparison command, on the smoke stories."""
+
+import os
+import signal
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from wordlm.checkpoints import load_model_npz
+from wordlm.files import read_json
+from wordlm.measures import perplexity
+from wordlm.models import build_model
+from wordlm.prepare_data import prepare
+from wordlm.run_head_comparison import Run, aggregate, plan_runs
+from wordlm.training import evaluate
+
+SMALL = ["--steps", "60", "--batch-size", "64", "--eval-every", "20", "--device", "cpu"]
+
+
+@pytest.fixture(scope="module")
+def data_dir(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("data")
+    prepare("smoke", folder)
+    return folder
+
+
+def command(data_dir, output_dir, *options) -> list[str]:
+    start = [sys.executable, "-m", "wordlm.run_head_comparison", "--profile", "smoke"]
+    return [*start, "--data-dir", str(data_dir), "--output-dir", str(output_dir), *SMALL, *options]
+
+
+def run(*args) -> subprocess.CompletedProcess:
+    return subprocess.run(command(*args), capture_output=True, text=True)
+
+
+@pytest.fixture(scope="module")
+def undisturbed(data_dir, tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("undisturbed")
+    done = run(data_dir, folder)
+    assert done.returncode == 0, done.stderr
+    assert "multihead" in done.stdout
+    return folder
+
+
+def without_times(comparison):
+    """Runtimes differ from run to run; everything else must not."""
+    if isinstance(comparison, dict):
+        return {key: without_times(value) for key, value in comparison.items() if key != "runtime_seconds"}
+    if isinstance(comparison, list):
+        return [without_times(value) for value in comparison]
+    return comparison
+
+
+def test_the_whole_comparison_has_three_kinds_at_three_seeds(undisturbed, smoke_corpus):
+    comparison = read_json(undisturbed / "heads" / "comparison.json")
+    assert set(comparison) == {"runs", "aggregate", "environment", "protocol"}
+    assert list(comparison["runs"]) == ["mlp", "attention", "multihead"]
+    for kind, runs in comparison["runs"].items():
+        assert [one["seed"] for one in runs] == [11, 29, 47]
+        for metric in ("test_loss", "test_perplexity", "runtime_seconds"):
+            values = [one[metric] for one in runs]
+            assert comparison["aggregate"][kind][metric] == {
+                "mean": pytest.approx(sum(values) / 3),
+                "sample_std": pytest.approx(statistics.stdev(values)),
+            }
+    assert comparison["protocol"]["data_sha256"] == smoke_corpus.digest
+    benchmark = read_json(undisturbed / "benchmark.json")
+    assert list(benchmark["runs"]) == ["mlp", "attention"]
+    assert benchmark["runs"]["attention"] == comparison["runs"]["attention"]
+
+
+def test_a_saved_checkpoint_scores_what_the_comparison_says(undisturbed, smoke_corpus, smoke_windows):
+    comparison = read_json(undisturbed / "heads" / "comparison.json")
+    for kind in ("mlp", "attention", "multihead"):
+        model = build_model(kind, len(smoke_corpus.vocab))
+        path = undisturbed / "heads" / f"{kind}_seed29.npz"
+        metadata, model = load_model_npz(path, model, vocab_sha256=smoke_corpus.vocab.sha256)
+        expected = comparison["runs"][kind][1]
+        assert metadata["selected_step"] == expected["selected_step"]
+        assert metadata["heads"] == {"mlp": None, "attention": 1, "multihead": 4}[kind]
+        loss = evaluate(model, *smoke_windows["test"])
+        assert loss == pytest.approx(expected["test_loss"], abs=1e-6)
+        assert perplexity(loss) == pytest.approx(expected["test_perplexity"], abs=1e-4)
+
+
+def test_a_killed_comparison_resumes_to_the_same_numbers(data_dir, undisturbed, tmp_path):
+    process = subprocess.Popen(
+        command(data_dir, tmp_path), stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL, start_new_session=True
+    )
+    runs = tmp_path / "runs"
+    deadline = time.monotonic() + 120
+    while len(list(runs.glob("*.json"))) < 3:
+        assert process.poll() is None, "the comparison ended before it could be killed"
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    finished = {path.name: path.stat().st_mtime_ns for path in runs.glob("*.json")}
+    assert 3 <= len(finished) < 9
+
+    done = run(data_dir, tmp_path)
+    assert done.returncode == 0, done.stderr
+    for name, written in finished.items():
+        assert (runs / name).stat().st_mtime_ns == written, f"{name} was trained again"
+    resumed, whole = (read_json(folder / "heads" / "comparison.json") for folder in (tmp_path, undisturbed))
+    assert without_times(resumed) == without_times(whole)
+
+
+def test_another_configuration_in_the_same_folder_is_refused(data_dir, undisturbed):
+    before = (undisturbed / "heads" / "comparison.json").read_bytes()
+    done = run(data_dir, undisturbed, "--steps", "61")
+    assert done.returncode == 1
+    assert "holds runs with steps = 60, this command asks for 61" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert (undisturbed / "heads" / "comparison.json").read_bytes() == before
+
+
+def test_options_narrow_the_comparison_to_some_runs(data_dir, tmp_path):
+    done = run(data_dir, tmp_path, "--kinds", "multihead", "--heads", "2", "8", "--seeds", "5", "--steps", "4")
+    assert done.returncode == 0, done.stderr
+    comparison = read_json(tmp_path / "heads" / "comparison.json")
+    assert list(comparison["runs"]) == ["multihead_h2", "multihead_h8"]
+    assert comparison["runs"]["multihead_h8"][0]["heads"] == 8
+    assert comparison["aggregate"]["multihead_h8"]["test_loss"]["sample_std"] is None
+
+
+@pytest.mark.parametrize("heads", ["3", "1", "0", "128"])
+def test_head_counts_that_cannot_be_are_refused_by_the_command(data_dir, tmp_path, heads):
+    done = run(data_dir, tmp_path, "--heads", heads)
+    assert done.returncode == 2
+    assert "must be at least 2 and divide 64" in done.stderr
+
+
+def test_missing_data_names_the_command_that_brings_it(tmp_path):
+    done = run(tmp_path / "nothing", tmp_path / "out")
+    assert done.returncode == 1
+    assert "python -m wordlm.prepare_data --profile smoke" in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_runs_are_planned_seed_by_seed_and_named_by_what_they_are():
+    names = [run.name for run in plan_runs(["attention", "multihead"], [4, 16], [11, 29])]
+    assert names == [
+        "attention_seed11",
+        "multihead_seed11",
+        "multihead_h16_seed11",
+        "attention_seed29",
+        "multihead_seed29",
+        "multihead_h16_seed29",
+    ]
+    assert Run("mlp", None, 47).group == "mlp"
+
+
+def test_the_spread_is_the_sample_deviation_not_the_population_s():
+    runs = [{"test_loss": v, "test_perplexity": v, "runtime_seconds": v} for v in (1.0, 2.0, 4.0)]
+    assert aggregate(runs)["test_loss"]["sample_std"] == pytest.approx((7 / 3) ** 0.5)

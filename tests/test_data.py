@@ -1,0 +1,138 @@
+import random
+
+import pytest
+import torch
+
+from wordlm.data import (
+    SPLITS,
+    DataError,
+    build_corpus,
+    check_subset,
+    corpus_from_stories,
+    make_all_windows,
+    split_stories,
+)
+from wordlm.files import ARTIFACTS, read_json
+from wordlm.prepare_data import cut_subset, describe_corpus, prepare
+from wordlm.smoke import smoke_stories
+from wordlm.text import BOS, EOS, PAD, Vocab, encode_prompt, tokenize
+
+
+def slow_windows(stories: list[list[int]], context_len: int):
+    """One window after the other, straight from the definition."""
+    for story in stories:
+        tokens = [BOS, *story, EOS]
+        for place in range(1, len(tokens)):
+            yield ([PAD] * context_len + tokens[:place])[-context_len:], tokens[place]
+
+
+def encoded_stories(corpus, name):
+    split = split_stories([tokenize(story) for story in smoke_stories()])
+    return [corpus.vocab.encode(story) for story in split[name]]
+
+
+@pytest.mark.parametrize("context_len", [1, 5, 64])
+@pytest.mark.parametrize("name", list(SPLITS))
+def test_windows_equal_a_slow_loop_over_the_stories(smoke_corpus, name, context_len):
+    contexts, targets = make_all_windows(smoke_corpus, context_len)[name]
+    expected = list(slow_windows(encoded_stories(smoke_corpus, name), context_len))
+    assert contexts[:].tolist() == [context for context, _ in expected]
+    assert targets.tolist() == [target for _, target in expected]
+
+
+def test_windows_behave_like_an_integer_array(smoke_windows):
+    contexts, targets = smoke_windows["test"]
+    assert contexts.shape == (len(contexts), 64) == (len(targets), 64)
+    rows = torch.tensor([5, 0, len(contexts) - 1, 5])
+    assert torch.equal(contexts[rows], contexts[:][rows])
+    assert torch.equal(contexts[3], contexts[:][3])
+    assert torch.equal(contexts[-1], contexts[:][-1])
+    assert torch.equal(contexts[10:30:7], contexts[:][10:30:7])
+    assert contexts[rows].dtype == torch.int64
+    with pytest.raises(IndexError):
+        contexts[len(contexts)]
+
+
+def test_a_window_is_what_a_prompt_of_the_same_words_becomes(smoke_corpus, smoke_windows):
+    contexts, targets = smoke_windows["train"]
+    story = split_stories([tokenize(story) for story in smoke_stories()])["train"][0]
+    for place in (0, 1, len(story)):
+        prompt = encode_prompt(" ".join(story[:place]), smoke_corpus.vocab)
+        assert contexts[place].tolist() == prompt.input_ids[0].tolist()
+    assert targets[len(story)] == EOS
+
+
+def test_each_row_knows_its_story(smoke_corpus, smoke_windows):
+    contexts, _ = smoke_windows["test"]
+    lengths = [len(story) + 1 for story in encoded_stories(smoke_corpus, "test")]
+    expected = [story for story, length in enumerate(lengths) for _ in range(length)]
+    assert contexts.story_of(torch.arange(len(contexts))).tolist() == expected
+
+
+def test_splits_are_disjoint_complete_and_of_the_stated_sizes():
+    stories = [tokenize(story) for story in smoke_stories()]
+    split = split_stories(stories)
+    assert {name: len(part) for name, part in split.items()} == {"train": 320, "validation": 40, "test": 40}
+    assert sorted(map(tuple, sum(split.values(), []))) == sorted(map(tuple, stories))
+    sets = [set(map(tuple, part)) for part in split.values()]
+    assert sets[0].isdisjoint(sets[1]) and sets[0].isdisjoint(sets[2]) and sets[1].isdisjoint(sets[2])
+    assert split == split_stories(stories)
+
+
+def test_equal_stories_never_stand_in_two_splits():
+    rng = random.Random(0)
+    stories = [[rng.choice("abcdefgh"), rng.choice("abcdefgh")] for _ in range(200)]  # 64 distinct at most
+    split = split_stories(stories)
+    sets = [set(map(tuple, part)) for part in split.values()]
+    assert sets[0].isdisjoint(sets[1]) and sets[0].isdisjoint(sets[2]) and sets[1].isdisjoint(sets[2])
+    assert sum(map(len, split.values())) == 200
+
+
+def test_the_vocabulary_comes_from_the_training_split_alone():
+    stories = [f"cat {i}x" for i in range(100)]
+    corpus = corpus_from_stories(stories, "smoke")
+    split = split_stories([tokenize(story) for story in stories])
+    assert set(corpus.vocab.itos[4:]) == {token for story in split["train"] for token in story}
+    held_out = {token for name in ("validation", "test") for story in split[name] for token in story}
+    assert held_out - set(corpus.vocab.itos)
+
+
+def test_smoke_stories_are_distinct_and_the_same_every_time():
+    assert smoke_stories() == smoke_stories()
+    assert len(set(smoke_stories())) == 400
+    assert smoke_stories(seed=8) != smoke_stories()
+
+
+def test_prepared_smoke_stories_build_the_same_corpus(tmp_path, smoke_corpus):
+    prepare("smoke", tmp_path)
+    corpus = build_corpus(tmp_path, "smoke")
+    assert corpus.digest == smoke_corpus.digest
+    assert corpus.vocab == smoke_corpus.vocab
+
+
+def test_missing_stories_name_the_command_that_brings_them(tmp_path):
+    with pytest.raises(DataError, match=r"python -m wordlm.prepare_data --profile smoke"):
+        build_corpus(tmp_path, "smoke")
+
+
+def test_other_stories_than_the_pinned_ones_are_refused(tmp_path):
+    path = tmp_path / "dgx" / "stories.txt"
+    path.parent.mkdir()
+    path.write_text("once upon a time")
+    with pytest.raises(DataError, match="not the pinned subset"):
+        build_corpus(tmp_path, "dgx")
+
+
+def test_the_real_subset_gives_the_published_vocabulary_and_counts(real_stories):
+    stories = cut_subset(real_stories)
+    check_subset(stories)
+    corpus = corpus_from_stories(stories, "dgx")
+    assert corpus.vocab == Vocab.load(ARTIFACTS / "vocab.json")
+    assert describe_corpus(corpus, stories) == read_json(ARTIFACTS / "corpus.json")
+
+
+def test_window_storage_is_below_a_fortieth_of_materialised_rows(smoke_corpus):
+    contexts, targets = make_all_windows(smoke_corpus)["train"]
+    stream = smoke_corpus.splits["train"]
+    stored = sum(t.numel() * t.element_size() for t in (stream.ids, stream.starts, stream.starts, targets))
+    assert stored * 40 < len(contexts) * 64 * 8

@@ -1,0 +1,224 @@
+import math
+
+import pytest
+import torch
+from torch.nn import functional as F
+
+from wordlm.models import CausalAttentionLM, MultiHeadAttentionLM, build_model, count_parameters
+from wordlm.text import BOS, CONTEXT_LEN, PAD
+
+# float32 sums of 64 products in another order differ by a few units in the last place.
+ROUNDING = 2e-5
+
+HEAD_COUNTS = [1, 2, 4, 8, 16, 64]
+
+
+def attention_model(heads: int, seed: int = 3):
+    return build_model("multihead", seed=seed, heads=heads).eval()
+
+
+def random_ids(lengths=(1, 2, 9, 64), seed: int = 0) -> torch.Tensor:
+    """One text per length, left-padded, each starting with BOS."""
+    generator = torch.Generator().manual_seed(seed)
+    ids = torch.full((len(lengths), CONTEXT_LEN), PAD)
+    for row, length in enumerate(lengths):
+        ids[row, -length:] = torch.randint(4, 4000, (length,), generator=generator)
+        ids[row, -length] = BOS
+    return ids
+
+
+def slow_logits(model, ids: torch.Tensor) -> torch.Tensor:
+    """The definition, one head, one query and one key at a time, in float64."""
+    model = model.double()
+    H, width = model.heads, model.head_width
+    out = []
+    for row in ids.tolist():
+        real = [slot for slot, i in enumerate(row) if i != PAD]
+        e = {s: model.token_embedding.weight[row[s]] + model.position_embedding.weight[s] for s in real}
+        last = real[-1]
+        message = []
+        for head in range(H):
+            part = slice(head * width, (head + 1) * width)
+            q = model.W_Q.weight[part] @ e[last]
+            exps = {s: math.exp(float(q @ (model.W_K.weight[part] @ e[s])) / math.sqrt(width)) for s in real}
+            total = sum(exps.values())
+            message.append(sum(exps[s] / total * (model.W_V.weight[part] @ e[s]) for s in real))
+        contextual = e[last] + model.W_O.weight @ torch.cat(message)
+        out.append(model.vocab_head(torch.relu(model.hidden_layer(contextual))))
+    model.float()
+    return torch.stack(out)
+
+
+def test_parameter_counts_are_those_of_the_definition():
+    assert count_parameters(build_model("mlp")) == 2_332_832
+    assert count_parameters(build_model("attention")) == 1_321_120
+    assert {count_parameters(build_model("multihead", heads=h)) for h in HEAD_COUNTS} == {1_321_120}
+
+
+def test_one_seed_gives_every_head_count_the_same_initial_values():
+    reference = build_model("attention", seed=11).state_dict()
+    for heads in HEAD_COUNTS:
+        for name, value in build_model("multihead", seed=11, heads=heads).state_dict().items():
+            assert torch.equal(value, reference[name]), name
+    other = build_model("attention", seed=29).state_dict()
+    assert not torch.equal(other["W_Q.weight"], reference["W_Q.weight"])
+
+
+def test_building_with_a_seed_leaves_the_caller_s_random_state_alone():
+    torch.manual_seed(5)
+    expected = torch.rand(3)
+    torch.manual_seed(5)
+    build_model("attention", seed=11)
+    assert torch.equal(torch.rand(3), expected)
+
+
+@pytest.mark.parametrize("heads", [0, -4, 3, 128])
+def test_head_counts_that_do_not_divide_the_width_are_refused(heads):
+    with pytest.raises(ValueError, match=f"divide d_model=64, got heads={heads}"):
+        build_model("multihead", heads=heads)
+
+
+def test_unknown_kinds_and_heads_for_a_kind_without_choice_are_refused():
+    with pytest.raises(ValueError, match="mlp, attention or multihead"):
+        build_model("transformer")
+    with pytest.raises(ValueError, match='kind "multihead" only'):
+        build_model("mlp", heads=4)
+
+
+def test_details_have_the_shapes_of_the_definition():
+    details = attention_model(4).forward_details(random_ids((8,)))
+    assert {name: tuple(value.shape) for name, value in details.items()} == {
+        "E": (1, 64, 64),
+        "Q": (1, 4, 64, 16),
+        "K": (1, 4, 64, 16),
+        "V": (1, 4, 64, 16),
+        "scores": (1, 4, 64, 64),
+        "weights": (1, 4, 64, 64),
+        "messages": (1, 64, 64),
+        "contextual": (1, 64, 64),
+        "logits_all": (1, 64, 4000),
+        "logits": (1, 4000),
+    }
+
+
+@pytest.mark.parametrize("heads", HEAD_COUNTS)
+def test_forward_equals_details_and_a_slow_loop_over_the_definition(heads):
+    model, ids = attention_model(heads), random_ids()
+    with torch.no_grad():
+        fast, plain = model(ids), model.forward_details(ids)["logits"]
+        torch.testing.assert_close(fast, plain, atol=ROUNDING, rtol=ROUNDING)
+        torch.testing.assert_close(plain.double(), slow_logits(model, ids), atol=ROUNDING, rtol=ROUNDING)
+
+
+@pytest.mark.parametrize("heads", HEAD_COUNTS)
+def test_gradients_of_forward_equal_those_of_the_plain_form(heads):
+    model, ids = attention_model(heads).double(), random_ids()
+    targets = torch.tensor([7, 8, 9, 10])
+    gradients = []
+    for logits in (model(ids), model.forward_details(ids)["logits"]):
+        loss = F.cross_entropy(logits, targets)
+        gradients.append(torch.autograd.grad(loss, list(model.parameters())))
+    for (name, _), fast, plain in zip(model.named_parameters(), *gradients, strict=True):
+        torch.testing.assert_close(fast, plain, atol=1e-12, rtol=1e-9, msg=name)
+
+
+@pytest.mark.parametrize("heads", HEAD_COUNTS)
+def test_attention_equals_the_library_s_layer_carrying_the_same_matrices(heads):
+    model, ids = attention_model(heads), random_ids((64, 64))
+    layer = torch.nn.MultiheadAttention(64, heads, bias=False, batch_first=True)
+    with torch.no_grad():
+        layer.in_proj_weight.copy_(torch.cat([model.W_Q.weight, model.W_K.weight, model.W_V.weight]))
+        layer.out_proj.weight.copy_(model.W_O.weight)
+        details = model.forward_details(ids)
+        later = torch.ones(64, 64, dtype=torch.bool).triu(1)
+        out, weights = layer(*[details["E"]] * 3, attn_mask=later, average_attn_weights=False)
+    torch.testing.assert_close(details["weights"], weights, atol=ROUNDING, rtol=ROUNDING)
+    torch.testing.assert_close(details["contextual"], details["E"] + out, atol=ROUNDING, rtol=ROUNDING)
+
+
+@pytest.mark.parametrize("heads", [1, 4])
+def test_weights_are_exactly_zero_where_masked_and_each_row_sums_to_one(heads):
+    ids = random_ids()
+    weights = attention_model(heads).forward_details(ids)["weights"]
+    real = ids != PAD
+    assert torch.isfinite(weights).all()
+    torch.testing.assert_close(weights.sum(-1), torch.ones(weights.shape[:-1]), atol=1e-6, rtol=0)
+    for text in range(len(ids)):
+        for query in range(CONTEXT_LEN):
+            for key in range(CONTEXT_LEN):
+                allowed = key <= query and real[text, key] == real[text, query]
+                assert (weights[text, :, query, key] != 0).all() == allowed
+
+
+def test_a_later_word_never_changes_earlier_logits():
+    model, ids = attention_model(4), random_ids((20,))
+    changed = ids.clone()
+    changed[0, -1] = 17
+    before, after = (model.forward_details(i)["logits_all"][0] for i in (ids, changed))
+    assert torch.equal(before[:-1], after[:-1])
+    assert not torch.equal(before[-1], after[-1])
+
+
+def test_padding_never_changes_a_prediction():
+    model, ids = attention_model(4), random_ids((20,))
+    with torch.no_grad():
+        before = model(ids)
+        model.token_embedding.weight[PAD] += 100
+        torch.testing.assert_close(model(ids), before, atol=0, rtol=0)
+
+
+def test_one_of_many_heads_is_the_one_head_model():
+    one = build_model("attention", seed=11)
+    assert type(one) is CausalAttentionLM
+    many = build_model("multihead", seed=11, heads=1)
+    ids = random_ids()
+    assert torch.equal(one(ids), many(ids))
+    for name, value in one.forward_details(ids).items():
+        assert torch.equal(value, many.forward_details(ids)[name]), name
+
+
+def test_a_text_s_logits_do_not_depend_on_its_batch():
+    model, ids = attention_model(4), random_ids()
+    together = model(ids)
+    for row in range(len(ids)):
+        torch.testing.assert_close(model(ids[row : row + 1])[0], together[row], atol=ROUNDING, rtol=ROUNDING)
+
+
+@pytest.mark.parametrize("off", [(0,), (1, 3), (0, 1, 2, 3)])
+def test_a_head_switched_off_gives_zeros_or_its_mean_message(off):
+    model, ids = attention_model(4), random_ids()
+    heads_on = torch.tensor([head not in off for head in range(4)])
+    mean = torch.randn(4, 16, generator=torch.Generator().manual_seed(1))
+    for off_message in (None, mean):
+        details = model.forward_details(ids, heads_on=heads_on, off_message=off_message)
+        fast = model(ids, heads_on=heads_on, off_message=off_message)
+        torch.testing.assert_close(fast, details["logits"], atol=ROUNDING, rtol=ROUNDING)
+        per_head = details["messages"].view(len(ids), CONTEXT_LEN, 4, 16)
+        whole = model.forward_details(ids)["messages"].view_as(per_head)
+        for head in range(4):
+            if head not in off:
+                assert torch.equal(per_head[:, :, head], whole[:, :, head])
+            else:
+                expected = torch.zeros(16) if off_message is None else mean[head]
+                assert (per_head[:, :, head] == expected).all()
+    assert torch.equal(model(ids), model(ids, heads_on=torch.ones(4, dtype=torch.bool)))
+
+
+def test_a_mask_over_another_number_of_heads_is_refused():
+    with pytest.raises(ValueError, match="one entry per head: 4, got"):
+        attention_model(4)(random_ids(), heads_on=torch.ones(3, dtype=torch.bool))
+
+
+def test_the_mlp_has_no_heads_and_reads_every_slot():
+    model, ids = build_model("mlp", seed=1), random_ids((64,))
+    assert set(model.forward_details(ids)) == {"E", "logits"}
+    assert torch.equal(model(ids), model.forward_details(ids)["logits"])
+    changed = ids.clone()
+    changed[0, 0] = 9
+    assert not torch.equal(model(ids), model(changed))
+
+
+def test_multihead_derives_from_the_one_head_model_with_its_own_defaults():
+    model = MultiHeadAttentionLM(4000, 64)
+    assert isinstance(model, CausalAttentionLM)
+    assert (model.heads, model.head_width) == (4, 16)
