@@ -115,7 +115,7 @@ def test_a_damaged_file_is_refused_by_name_and_leaves_the_model_as_it_was(saved,
 
 
 def test_another_kind_is_refused(saved):
-    with pytest.raises(ValueError, match="model.npz: array"):
+    with pytest.raises(ValueError, match=r"model\.npz: array"):
         load_model_npz(saved, build_model("mlp"))
 
 

@@ -73,7 +73,8 @@ def test_splits_are_disjoint_complete_and_of_the_stated_sizes():
     stories = [tokenize(story) for story in smoke_stories()]
     split = split_stories(stories)
     assert {name: len(part) for name, part in split.items()} == {"train": 320, "validation": 40, "test": 40}
-    assert sorted(map(tuple, sum(split.values(), []))) == sorted(map(tuple, stories))
+    together = [tuple(story) for part in split.values() for story in part]
+    assert sorted(together) == sorted(map(tuple, stories))
     sets = [set(map(tuple, part)) for part in split.values()]
     assert sets[0].isdisjoint(sets[1]) and sets[0].isdisjoint(sets[2]) and sets[1].isdisjoint(sets[2])
     assert split == split_stories(stories)

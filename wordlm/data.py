@@ -148,7 +148,9 @@ def read_stories(data_dir: str | Path, profile: Profile) -> list[str]:
     """Read prepared stories. Raises `DataError` when they are missing or not the pinned ones."""
     path = stories_path(data_dir, profile)
     if not path.is_file():
-        raise DataError(f"{path} is missing: run python -m wordlm.prepare_data --profile {profile} --data-dir {data_dir}")
+        raise DataError(
+            f"{path} is missing: run python -m wordlm.prepare_data --profile {profile} --data-dir {data_dir}"
+        )
     stories = path.read_bytes().decode("utf-8").split(SEPARATOR)
     if profile == "dgx":
         check_subset(stories)

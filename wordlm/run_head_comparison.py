@@ -248,9 +248,7 @@ def main() -> None:
     device, reason = choose_device(args.device)
     print(f"device: {device} ({reason})")
     try:
-        config = TrainConfig(
-            args.steps, args.batch_size, eval_every=args.eval_every, precision=args.precision
-        )
+        config = TrainConfig(args.steps, args.batch_size, eval_every=args.eval_every, precision=args.precision)
         corpus = build_corpus(args.data_dir, args.profile)
         runs = plan_runs(args.kinds, args.heads, args.seeds)
         run_comparison(runs, corpus, config, args.output_dir, args.device)

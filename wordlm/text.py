@@ -10,7 +10,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
@@ -126,13 +126,21 @@ class EncodedPrompt:
     positions: tuple[int, ...]
     dropped: int
     context_len: int
-    input_ids: np.ndarray = field(repr=False, compare=False)
-    """The model's input, (1, context_len) int64: PAD on the left, then `ids`."""
+
+    @property
+    def input_ids(self) -> np.ndarray:
+        """The model's input, (1, context_len) int64: PAD on the left, then `ids`."""
+        return left_pad(self.ids, self.context_len)
 
     @property
     def padding(self) -> int:
         """How many slots on the left are PAD."""
         return self.context_len - len(self.ids)
+
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
+        """One label per position, all different: "3 · cat"."""
+        return tuple(f"{place} · {word}" for place, word in zip(self.positions, self.typed, strict=True))
 
     @property
     def unknown(self) -> int:
@@ -151,8 +159,6 @@ def encode_prompt(text: str, vocab: Vocab, context_len: int = CONTEXT_LEN) -> En
     ids = [BOS, *vocab.encode(token for _, token in pairs)]
     dropped = max(0, len(ids) - context_len)
     kept = ids[dropped:]
-    input_ids = np.full((1, context_len), PAD, dtype=np.int64)
-    input_ids[0, context_len - len(kept) :] = kept
     return EncodedPrompt(
         ids=tuple(kept),
         typed=tuple(typed[dropped:]),
@@ -160,5 +166,11 @@ def encode_prompt(text: str, vocab: Vocab, context_len: int = CONTEXT_LEN) -> En
         positions=tuple(range(dropped, len(ids))),
         dropped=dropped,
         context_len=context_len,
-        input_ids=input_ids,
     )
+
+
+def left_pad(ids: Sequence[int], context_len: int = CONTEXT_LEN) -> np.ndarray:
+    """Return the model's input for at most `context_len` ids: (1, context_len) int64, PAD on the left."""
+    padded = np.full((1, context_len), PAD, dtype=np.int64)
+    padded[0, context_len - len(ids) :] = ids
+    return padded

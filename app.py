@@ -1,0 +1,5 @@
+"""The app's entry point: `streamlit run app.py`."""
+
+from wordlm.ui.shell import run_app
+
+run_app()

@@ -1,0 +1,92 @@
+"""A real server and a real browser. Without a Chromium these tests are skipped; in CI that is a failure."""
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, sync_playwright
+
+from wordlm.files import REPOSITORY
+
+CHROMIUM = os.environ.get("CHROMIUM") or next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+)
+# The sandbox needs rights that containers lack; the rest keeps the browser from calling home.
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+
+def start_server(log: Path) -> tuple[subprocess.Popen, str]:
+    """Start the app on a free port and wait until it answers; on failure show what it printed."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    command = [sys.executable, "-m", "streamlit", "run", str(REPOSITORY / "app.py"), "--server.port", str(port)]
+    with open(log, "wb") as output:
+        process = subprocess.Popen(
+            [*command, "--server.headless", "true", "--server.address", "127.0.0.1"], stdout=output, stderr=output
+        )
+    url = f"http://127.0.0.1:{port}"
+    for _ in range(200):
+        try:
+            urllib.request.urlopen(f"{url}/_stcore/health", timeout=1)
+            return process, url
+        except OSError:
+            assert process.poll() is None, log.read_text()
+            time.sleep(0.1)
+    process.terminate()
+    raise AssertionError(f"the server did not answer: {log.read_text()}")
+
+
+@pytest.fixture
+def fresh_server(tmp_path):
+    """A server that nobody has visited."""
+    process, url = start_server(tmp_path / "server.log")
+    yield url
+    process.terminate()
+    process.wait(10)
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory):
+    process, url = start_server(tmp_path_factory.mktemp("server") / "server.log")
+    yield url
+    process.terminate()
+    process.wait(10)
+
+
+@pytest.fixture(scope="session")
+def browser():
+    if CHROMIUM is None:
+        message = "no Chromium here: install it, or set CHROMIUM to its path"
+        if os.environ.get("CI"):
+            pytest.fail(message)
+        pytest.skip(message)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def page(browser) -> Page:
+    """A page in a new session of 1366 by 768 pixels; requests to anywhere but this machine are refused."""
+    context = browser.new_context(viewport={"width": 1366, "height": 768})
+    context.route(lambda url: "127.0.0.1" not in url, lambda route: route.abort())
+    context.set_default_timeout(30_000)
+    page = context.new_page()
+    yield page
+    context.close()

@@ -1,0 +1,104 @@
+"""The Explore page as a visitor meets it."""
+
+from playwright.sync_api import Page, expect
+
+ODD_TOKENS = ["<", "s", ">", "<", "/", "script", ">", "$", "x", "$", "*", "a", "*"]
+ODD_TOKENS += [":", "smile", ":", "&", "lt", ";", "_", "b", "_"]
+
+
+def prompt_box(page: Page):
+    return page.get_by_role("textbox", name="Prompt")
+
+
+def tokens(page: Page):
+    return page.locator(".tokens .token b")
+
+
+def test_typing_a_prompt_changes_tokens_table_and_picture(page, server):
+    page.goto(server)
+    expect(tokens(page)).to_have_text(["<BOS>", "a", "little", "dog", "found", "a", "red", "hat"])
+    expect(page.locator(".js-plotly-plot").first).to_be_visible()
+    before = page.locator(".heads-said").inner_text()
+
+    prompt_box(page).fill("the happy bird sang")
+    expect(tokens(page)).to_have_text(["<BOS>", "the", "happy", "bird", "sang"])
+    expect(page.locator(".heads-said")).to_contain_text("sang looks most at")
+    assert page.locator(".heads-said").inner_text() != before
+    # The grid is drawn on a canvas; its accessible copy holds the column headers.
+    expect(page.get_by_test_id("stDataFrame").first.locator("th", has_text="4 · sang")).to_be_attached()
+    expect(page.get_by_test_id("stDataFrame").first.locator("th", has_text="7 · hat")).not_to_be_attached()
+    expect(page.locator(".js-plotly-plot").first.locator(".ytick", has_text="4 · sang").first).to_be_attached()
+    assert "prompt=the+happy+bird+sang" in page.url or "prompt=the%20happy%20bird%20sang" in page.url
+
+
+def test_a_pasted_link_restores_the_view(page, server):
+    page.goto(f"{server}/?prompt=one+big+bear&model=8&scale=logarithmic")
+    expect(tokens(page)).to_have_text(["<BOS>", "one", "big", "bear"])
+    expect(page.locator(".heads-said")).to_contain_text("head 8")
+    expect(page.locator(".js-plotly-plot").first).to_contain_text("weight, logarithmic")
+
+
+def test_a_link_to_a_page_of_a_fresh_server_shows_the_shared_controls(page, fresh_server):
+    page.goto(f"{fresh_server}/explore?prompt=one+big+bear&model=1")
+    expect(prompt_box(page)).to_have_value("one big bear")
+    expect(tokens(page)).to_have_text(["<BOS>", "one", "big", "bear"])
+    expect(page.locator(".heads-said")).not_to_contain_text("head 2")
+
+
+def test_odd_words_stand_on_screen_as_typed(page, server):
+    page.goto(server)
+    prompt_box(page).fill("<s> </script> $x$ *a* :smile: &lt; _b_")
+    expect(tokens(page)).to_have_text(
+        [
+            "<BOS>",
+            "<",
+            "s",
+            ">",
+            "<",
+            "/",
+            "script",
+            ">",
+            "$",
+            "x",
+            "$",
+            "*",
+            "a",
+            "*",
+            ":",
+            "smile",
+            ":",
+            "&",
+            "lt",
+            ";",
+            "_",
+            "b",
+            "_",
+        ]
+    )
+    labels = page.locator(".js-plotly-plot").first.locator(".ytick text")
+    expect(labels.filter(has_text="16 · :").first).to_be_attached()
+    expect(labels.filter(has_text="<BOS>").first).to_be_attached()
+
+
+def test_prompt_tokens_and_pictures_fit_the_first_screen(page, server):
+    page.goto(server)
+    picture = page.locator(".js-plotly-plot").first
+    expect(picture).to_be_visible()
+    box = picture.bounding_box()
+    assert box["y"] + box["height"] <= 768
+
+
+def test_a_phone_shows_prompt_then_tokens_then_one_head(browser, server):
+    context = browser.new_context(
+        viewport={"width": 390, "height": 844}, user_agent="Mozilla/5.0 (iPhone) Mobile/15E148", has_touch=True
+    )
+    page = context.new_page()
+    page.goto(server)
+    picture = page.locator(".js-plotly-plot").first
+    expect(picture).to_be_visible()
+    tops = [item.bounding_box()["y"] for item in (prompt_box(page), tokens(page).first, picture)]
+    assert tops == sorted(tops)
+    expect(picture.locator(".annotation", has_text="head")).to_have_count(1)
+    assert picture.bounding_box()["width"] <= 390
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    context.close()

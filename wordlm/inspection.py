@@ -1,0 +1,146 @@
+"""Looking into a model: what it does with one prompt, as arrays over the prompt's own positions.
+
+n is the number of kept positions (`<BOS>` and words, no PAD); H heads; K width of a head; D d_model; V words.
+Row = query, the word that looks; column = key, the word that is looked at.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import torch
+
+from wordlm.models import CausalAttentionLM, LanguageModel
+from wordlm.text import EncodedPrompt, Vocab, left_pad
+
+
+@dataclass(frozen=True)
+class Checks:
+    """Laws that must hold for what is on screen, each as the largest error found."""
+
+    row_sum: float
+    """Largest |sum of a row of weights - 1|, over all heads and real queries."""
+    masked: float
+    """Largest weight in a masked cell; the law is exactly 0."""
+    forward: float
+    """Largest |forward - forward_details| over the logits."""
+
+    # float32 keeps about 7 digits; logits and sums of 64 terms stay within a few units of that.
+    TOLERANCE = 1e-4
+
+    @property
+    def hold(self) -> bool:
+        """Whether every law holds to float32 rounding."""
+        return self.row_sum < self.TOLERANCE and self.masked == 0 and self.forward < self.TOLERANCE
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """Every step of an attention model for one prompt, as float32 arrays."""
+
+    heads: int
+    shapes: dict[str, tuple[int, ...]]
+    """Of the whole tensors as the model holds them, PAD slots included."""
+    E: np.ndarray  # (n, D)
+    Q: np.ndarray  # (H, n, K)
+    K: np.ndarray  # (H, n, K)
+    V: np.ndarray  # (H, n, K)
+    scores: np.ndarray  # (H, n, n), -inf where masked
+    weights: np.ndarray  # (H, n, n)
+    messages: np.ndarray  # (n, H*K)
+    contextual: np.ndarray  # (n, D)
+    next_probabilities: np.ndarray  # (V,)
+    checks: Checks
+
+
+def inspect_ids(model: CausalAttentionLM, ids: Sequence[int]) -> Inspection:
+    """Run `model` on the ids of a prompt and keep every step."""
+    padded = torch.from_numpy(left_pad(ids))
+    with torch.inference_mode():
+        details = model.forward_details(padded)
+        fast = model(padded)
+    n, weights = len(ids), details["weights"][0]
+    masked = weights[:, ~model.visible(padded)[0]]
+    checks = Checks(
+        row_sum=(weights[:, -n:].sum(-1) - 1).abs().max().item(),
+        masked=masked.abs().max().item(),
+        forward=(fast - details["logits"]).abs().max().item(),
+    )
+    return Inspection(
+        heads=model.heads,
+        shapes={name: tuple(details[name].shape) for name in SHAPE_MEANING},
+        E=details["E"][0, -n:].numpy(),
+        Q=details["Q"][0, :, -n:].numpy(),
+        K=details["K"][0, :, -n:].numpy(),
+        V=details["V"][0, :, -n:].numpy(),
+        scores=details["scores"][0, :, -n:, -n:].numpy(),
+        weights=weights[:, -n:, -n:].numpy(),
+        messages=details["messages"][0, -n:].numpy(),
+        contextual=details["contextual"][0, -n:].numpy(),
+        next_probabilities=details["logits"][0].softmax(-1).numpy(),
+        checks=checks,
+    )
+
+
+def next_probabilities(model: LanguageModel, ids: Sequence[int]) -> np.ndarray:
+    """Return the probability of every word to come next, (V,)."""
+    with torch.inference_mode():
+        return model(torch.from_numpy(left_pad(ids)))[0].softmax(-1).numpy()
+
+
+def next_words(probabilities: np.ndarray, vocab: Vocab, count: int = 10) -> pd.DataFrame:
+    """Return the `count` likeliest words: `rank`, `word`, `probability`."""
+    best = np.argsort(-probabilities, kind="stable")[:count]
+    return pd.DataFrame(
+        {"rank": np.arange(1, len(best) + 1), "word": vocab.decode(best.tolist()), "probability": probabilities[best]}
+    )
+
+
+def token_table(prompt: EncodedPrompt) -> pd.DataFrame:
+    """Return one row per kept position: its number, the typed word, the model's token and id, its slot."""
+    return pd.DataFrame(
+        {
+            "position": prompt.positions,
+            "typed": prompt.typed,
+            "token": prompt.tokens,
+            "id": prompt.ids,
+            "slot": range(prompt.padding, prompt.context_len),
+        }
+    )
+
+
+SHAPE_MEANING = {
+    "E": "token plus position embedding of every slot",
+    "Q": "queries, one set a head",
+    "K": "keys, one set a head",
+    "V": "values, one set a head",
+    "weights": "who looks (row) at whom (column), after softmax",
+    "messages": "the heads' weighted sums of values, side by side",
+    "contextual": "E plus the messages through the output projection",
+    "logits": "one score for each word of the vocabulary",
+}
+
+
+def shape_table(inspection: Inspection) -> pd.DataFrame:
+    """Return `tensor`, `shape` and `meaning` for every step, as the model holds it: PAD slots included."""
+    return pd.DataFrame(
+        [(name, str(inspection.shapes[name]), meaning) for name, meaning in SHAPE_MEANING.items()],
+        columns=["tensor", "shape", "meaning"],
+    )
+
+
+def weight_table(named: dict[str, Inspection], prompt: EncodedPrompt, query: int) -> pd.DataFrame:
+    """Return the weights of one query, one row per head and one column per key, and each row's sum.
+
+    `named` gives the models under each other; `query` counts kept positions from 0. Keys after the query are
+    left out: they are masked.
+    """
+    rows = {
+        f"{name}, head {head + 1}" if inspection.heads > 1 else name: inspection.weights[head, query, : query + 1]
+        for name, inspection in named.items()
+        for head in range(inspection.heads)
+    }
+    table = pd.DataFrame.from_dict(rows, orient="index", columns=list(prompt.labels[: query + 1]))
+    table.insert(0, "sum", table.sum(axis=1))
+    return table

@@ -1,0 +1,1 @@
+"""What several pages share. The only part of the package that knows Streamlit."""

@@ -1,0 +1,26 @@
+"""A visitor's words as plain text, wherever something would read them as markup."""
+
+import html
+import re
+
+LONGEST_LABEL = 18
+
+
+def for_html(text: str) -> str:
+    """Escape for HTML text and attributes. `<bdi>` keeps right-to-left words from turning their surroundings."""
+    return f"<bdi>{html.escape(text)}</bdi>"
+
+
+def for_plotly(text: str) -> str:
+    """Escape for Plotly's labels, hovers and titles, which read tags and entities."""
+    return html.escape(text, quote=False)
+
+
+def for_markdown(text: str) -> str:
+    """Escape for Streamlit's Markdown: emphasis, code, math, links, directives, HTML."""
+    return re.sub(r"([\\`*_{}\[\]()#+\-.!|~$:<>&])", r"\\\1", text)
+
+
+def shortened(text: str) -> str:
+    """Cut a very long word for a label; hover and table keep all of it."""
+    return text if len(text) <= LONGEST_LABEL else text[: LONGEST_LABEL - 1] + "…"

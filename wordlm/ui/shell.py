@@ -1,0 +1,39 @@
+"""The frame around every page: its settings, the menu, the shared controls.
+
+Streamlit runs a page without `app.py` when a fresh server's first visit goes to the page's own link. So what
+`app.py` does stands here, and every page begins with `inside_app()`.
+"""
+
+from pathlib import Path
+
+import streamlit as st
+
+from wordlm.files import REPOSITORY
+from wordlm.ui.controls import draw_shared_controls
+
+_INSIDE = "inside_app"
+_STYLE = Path(__file__).with_name("style.css")
+
+
+def run_app() -> None:
+    """Draw the frame and run the page that the visitor is on."""
+    st.set_page_config("Attention explorer", layout="wide", initial_sidebar_state="collapsed")
+    pages = REPOSITORY / "pages"
+    page = st.navigation(
+        [st.Page(pages / "explore.py", title="Explore", url_path="explore", default=True)],
+        position="top",
+    )
+    st.html(_STYLE)
+    draw_shared_controls()
+    st.session_state[_INSIDE] = True
+    try:
+        page.run()
+    finally:
+        st.session_state[_INSIDE] = False
+
+
+def inside_app() -> None:
+    """Run the whole app, then stop, if this page was started without its frame."""
+    if not st.session_state.get(_INSIDE):
+        run_app()
+        st.stop()
