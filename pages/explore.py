@@ -4,62 +4,108 @@ inside_app()
 
 import streamlit as st
 
-from wordlm.inspection import next_words, shape_table, weight_table
-from wordlm.ui import blocks, charts, controls
-from wordlm.ui.resources import inspection_of, probabilities_of, vocabulary
+from wordlm.ablation import word_effect
+from wordlm.arithmetic import explain_weight, softmax_table, step_table, term_table
+from wordlm.inspection import head_measures, next_words, shape_table, weight_table
+from wordlm.ui import blocks, charts, components, controls
+from wordlm.ui import explore as view
+from wordlm.ui.escape import for_markdown
+from wordlm.ui.resources import inspection_of, model_of, probabilities_of, vocabulary
 
 choice = controls.shared_choice()
-prompt, chosen = choice.prompt, choice.checkpoint
-controls.say_other_seed(choice)
+prompt, chosen, vocab = choice.prompt, choice.checkpoint, vocabulary()
+has_heads = chosen.heads is not None
 
 st.subheader("What did the model read?")
+controls.say_other_seed(choice)
 blocks.say_what_was_read(prompt)
-blocks.token_row(prompt)
+tokens = st.container()
 
 st.subheader("Where does each head look?")
 st.caption(
-    "Each row is a word that looks, the *query*; each column is one it may look at, the *key*: itself or earlier."
+    "Each row is a word that looks, the *query*; each column is one it may look at, the *key*: itself or earlier. "
+    "Press a token or click a cell. The last row makes the prediction; earlier rows show the same matrices at work."
 )
-with st.container(key="picture", horizontal=True, vertical_alignment="bottom"):
+with st.container(key="picture_controls", horizontal=True, vertical_alignment="bottom"):
     query = controls.choose_query(prompt)
-    shown_heads = controls.choose_heads(chosen.heads) if chosen.heads else []
+    head = controls.choose_head(chosen.heads) if has_heads else 0
+    shown_heads = controls.choose_picture(chosen.heads, head) if has_heads else []
     scale = controls.choose_scale()
+    first_token = controls.choose_first_token()
 
-if chosen.heads is None:
-    st.info(
-        "The MLP has no heads: it reads all 64 slots at once. Choose a number of heads above to see where they look."
+seen = {c.name: inspection_of(c, prompt.ids) for c in choice.compared}
+weights_table = weight_table(seen, prompt, query)
+probabilities = probabilities_of(chosen, prompt.ids)
+words = next_words(probabilities, vocab)
+figures = {"The ten likeliest next words": charts.next_word_bars(words)}
+tables = {"Weights of the chosen query": weights_table, "The ten likeliest next words": words}
+
+with tokens:
+    components.token_row(
+        prompt,
+        components.id_notes(prompt),
+        key="tokens",
+        chosen=query,
+        on_pick=lambda place: controls.pick_query(prompt, place),
     )
+
+if not has_heads:
+    st.info("The MLP has no heads: it reads all 64 slots at once. Choose a number of heads above.")
 else:
-    inspection = inspection_of(chosen, prompt.ids)
-    with st.container(key="heads_many" if len(shown_heads) > 1 else "heads_one"):
-        st.plotly_chart(
-            charts.weight_heatmaps(inspection.weights, prompt.labels, shown_heads, scale=scale, query=query),
-            key="heatmaps",
-            config=charts.MENU,
-            alt=f"Attention weights of {chosen.title}, one square a head: row is the query, column the key.",
-        )
+    inspection = seen[chosen.name]
+    picture = charts.weight_heatmaps(
+        inspection.weights,
+        prompt.labels,
+        shown_heads,
+        scale=scale,
+        query=query,
+        first_token=first_token,
+    )
+    view.heatmaps(picture, shown_heads, chosen.title)
+    components.heatmap_clicks("heads", shown_heads, lambda *cell: controls.pick_cell(prompt, *cell))
     blocks.heads_in_words(inspection, prompt, query)
     blocks.check_strip(inspection.checks)
+    figures = {f"Attention weights of {chosen.name}": picture} | figures
+
+    shade_by = controls.choose_shading()
+    view.shaded_text(inspection, prompt, head, query, shade_by, lambda place: controls.pick_query(prompt, place))
 
 st.caption("The weights of the chosen query in numbers, model under model. Each row sums to 1.")
-table = weight_table({c.name: inspection_of(c, prompt.ids) for c in choice.compared}, prompt, query)
-blocks.number_table(table, "weights", index=True, alt="Weights of the chosen query: one row a head, one column a key")
+blocks.number_table(weights_table, "weights", index=True, alt="Weights of the chosen query, one row a head")
+
+if has_heads:
+    measures = head_measures(model_of(chosen), inspection, query)
+    st.caption(f"How {chosen.name} spreads the weights of {blocks.quoted(prompt, query)}, head by head.")
+    blocks.number_table(measures, "head_measures", alt="How each head spreads its weights", help=blocks.MEASURE_HELP)
+    tables["How each head spreads its weights"] = measures
+    st.page_link("pages/switch_off.py", label="Weights are evidence, not explanation: switch a head off and see")
+
+    st.subheader("How is one weight made?")
+    st.caption("Each number is made by hand from the one before and set beside the model's own.")
+    key = controls.choose_key(prompt, inspection.weights[head, query])
+    explained = explain_weight(model_of(chosen), inspection, head=head, query=query, key=key, word=words["id"][0])
+    view.one_weight(explained, prompt, softmax_table(inspection, prompt.labels, head=head, query=query))
+    tables["One weight, step by step"] = step_table(explained)
+    tables["The dot product, term by term"] = term_table(explained)
 
 st.subheader("What comes next?")
-st.caption(f"The ten likeliest of 4,000 words after the prompt, by {chosen.name}.")
-words = next_words(probabilities_of(chosen, prompt.ids), vocabulary())
-bars_column, words_column = st.columns([3, 2])
-with bars_column:
-    st.plotly_chart(
-        charts.next_word_bars(words["word"].tolist(), words["probability"].to_numpy()),
-        key="next",
-        config=charts.MENU,
-        alt=f"The ten likeliest next words; the first is {words['word'][0]} with {words['probability'][0]:.3f}.",
-    )
-with words_column:
-    blocks.number_table(words, "next_words", alt="The ten likeliest next words with their probabilities")
+st.caption(f"The ten likeliest of {len(vocab):,} words after the prompt, by {chosen.name}.")
+view.next_word_block(figures["The ten likeliest next words"], words)
+word = controls.choose_word(vocab, int(words["id"][0]))
+if has_heads:
+    effect = word_effect(model_of(chosen), prompt.ids, word)
+    view.word_in_words(vocab.itos[word], effect)
+    blocks.number_table(effect, "word_by_head", alt="The word's probability and rank with each head off")
+    tables[f"The word {vocab.itos[word]} with each head off"] = effect
+else:
+    rank = int((probabilities > probabilities[word]).sum()) + 1
+    st.write(f"**{for_markdown(vocab.itos[word])}**: probability {probabilities[word]:.4f}, rank {rank:,}.")
 
-if chosen.heads is not None:
+if has_heads:
     st.subheader("What are the shapes?")
     st.caption("Of every tensor on the way, for one prompt (1) in 64 slots. Padding is part of it.")
-    st.dataframe(shape_table(inspection), hide_index=True, alt="The shape of every tensor on the way")
+    shapes = shape_table(inspection)
+    st.dataframe(shapes, hide_index=True, alt="The shape of every tensor on the way")
+    tables["Shapes"] = shapes
+
+blocks.take_away("explore", "Where each head looks", choice.text, choice.compared, tables, figures)

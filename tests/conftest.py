@@ -5,14 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from wordlm.data import corpus_from_stories, make_all_windows
-from wordlm.files import ARTIFACTS, REPOSITORY
+from wordlm.data import SOURCE_FILE, corpus_from_stories, make_all_windows
+from wordlm.files import ARTIFACTS
 from wordlm.smoke import smoke_stories
 from wordlm.text import Vocab
-
-REAL_STORIES = Path(
-    os.environ.get("WORDLM_STORIES", REPOSITORY.parent / "shared/data/TinyStoriesV2-GPT4-valid.head-5MiB.txt")
-)
 
 
 @pytest.fixture(scope="session")
@@ -32,6 +28,9 @@ def smoke_windows(smoke_corpus):
 
 @pytest.fixture(scope="session")
 def real_stories() -> Path:
-    if not REAL_STORIES.is_file():
-        pytest.skip(f"the real stories are not here: set WORDLM_STORIES to a copy of {REAL_STORIES.name}")
-    return REAL_STORIES
+    """The source file, or a beginning of it that holds the subset: where WORDLM_STORIES says."""
+    path = os.environ.get("WORDLM_STORIES")
+    if path is None:
+        pytest.skip(f"the real stories are not here: set WORDLM_STORIES to a copy of {SOURCE_FILE}")
+    assert Path(path).is_file(), f"WORDLM_STORIES names {path}, which is no file"
+    return Path(path)

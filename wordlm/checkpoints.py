@@ -7,6 +7,8 @@ model before a byte of it is expanded.
 import json
 import zipfile
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
@@ -15,6 +17,7 @@ import torch
 from torch import nn
 
 from wordlm.files import ARTIFACTS, atomic_path
+from wordlm.models import LanguageModel, build_model
 from wordlm.text import Vocab
 
 M = TypeVar("M", bound=nn.Module)
@@ -43,13 +46,10 @@ def load_model_npz(
     """
     name = getattr(path, "name", path)
     expected = model.state_dict()
-    try:
-        with zipfile.ZipFile(path) as archive:
-            _check_members(name, archive, expected)
-            metadata = _read_metadata(name, archive)
-            arrays = {key: _read_array(name, archive, key) for key in expected}
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
-        raise ValueError(f"{name} is no complete .npz file: {error}") from error
+    with _opened(path) as archive:
+        _check_members(name, archive, expected)
+        metadata = _read_metadata(name, archive)
+        arrays = {key: _read_array(name, archive, key) for key in expected}
 
     for key, tensor in expected.items():
         array = arrays[key]
@@ -63,6 +63,27 @@ def load_model_npz(
 
     model.load_state_dict({key: torch.from_numpy(array.astype(np.float32)) for key, array in arrays.items()})
     return metadata, model
+
+
+def read_metadata(path: str | Path | BinaryIO) -> dict[str, Any]:
+    """Read the metadata of a checkpoint without its arrays. Raises `ValueError` as `load_model_npz`."""
+    name = getattr(path, "name", path)
+    with _opened(path) as archive:
+        member = next((info for info in archive.infolist() if info.filename == f"{METADATA}.npy"), None)
+        if member is None:
+            raise ValueError(f"{name}: array {METADATA} is missing")
+        if member.file_size > _METADATA_BYTES:
+            raise ValueError(f"{name}: array {METADATA} takes {member.file_size:,} bytes")
+        return _read_metadata(name, archive)
+
+
+@contextmanager
+def _opened(path: str | Path | BinaryIO) -> Iterator[zipfile.ZipFile]:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            yield archive
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
+        raise ValueError(f"{getattr(path, 'name', path)} is no complete .npz file: {error}") from error
 
 
 def _check_members(name: object, archive: zipfile.ZipFile, expected: dict[str, torch.Tensor]) -> None:
@@ -95,3 +116,19 @@ def _read_metadata(name: object, archive: zipfile.ZipFile) -> dict[str, Any]:
     if not isinstance(metadata, dict):
         raise ValueError(f"{name}: array {METADATA} must hold a JSON object")
     return metadata
+
+
+def load_bundled(path: str | Path | BinaryIO, vocab: Vocab | None = None) -> tuple[dict[str, Any], LanguageModel]:
+    """Build the model that a checkpoint's own metadata describes, load it, and make it ready to read only.
+
+    `vocab` is the vocabulary in use, the bundled one unless given. Raises `ValueError` as `load_model_npz`.
+    """
+    vocab = vocab or Vocab.load(ARTIFACTS / "vocab.json")
+    metadata = read_metadata(path)
+    kind, heads = metadata.get("kind"), metadata.get("heads")
+    try:
+        model = build_model(kind, len(vocab), heads=heads if kind == "multihead" else None)
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"{getattr(path, 'name', path)}: array {METADATA} describes no model: {error}") from error
+    metadata, model = load_model_npz(path, model, vocab_sha256=vocab.sha256)
+    return metadata, model.requires_grad_(False).eval()

@@ -50,6 +50,7 @@ class Inspection:
     weights: np.ndarray  # (H, n, n)
     messages: np.ndarray  # (n, H*K)
     contextual: np.ndarray  # (n, D)
+    logits_all: np.ndarray  # (n, V)
     next_probabilities: np.ndarray  # (V,)
     checks: Checks
 
@@ -78,22 +79,31 @@ def inspect_ids(model: CausalAttentionLM, ids: Sequence[int]) -> Inspection:
         weights=weights[:, -n:, -n:].numpy(),
         messages=details["messages"][0, -n:].numpy(),
         contextual=details["contextual"][0, -n:].numpy(),
+        logits_all=details["logits_all"][0, -n:].numpy(),
         next_probabilities=details["logits"][0].softmax(-1).numpy(),
         checks=checks,
     )
 
 
-def next_probabilities(model: LanguageModel, ids: Sequence[int]) -> np.ndarray:
-    """Return the probability of every word to come next, (V,)."""
+def next_probabilities(model: LanguageModel, ids: Sequence[int], **switches: torch.Tensor | None) -> np.ndarray:
+    """Return the probability of every word to come next, (V,).
+
+    `switches` switch heads off, as in `CausalAttentionLM.forward`.
+    """
     with torch.inference_mode():
-        return model(torch.from_numpy(left_pad(ids)))[0].softmax(-1).numpy()
+        return model(torch.from_numpy(left_pad(ids)), **switches)[0].softmax(-1).numpy()
 
 
 def next_words(probabilities: np.ndarray, vocab: Vocab, count: int = 10) -> pd.DataFrame:
-    """Return the `count` likeliest words: `rank`, `word`, `probability`."""
+    """Return the `count` likeliest words: `rank`, `word`, `id`, `probability`."""
     best = np.argsort(-probabilities, kind="stable")[:count]
     return pd.DataFrame(
-        {"rank": np.arange(1, len(best) + 1), "word": vocab.decode(best.tolist()), "probability": probabilities[best]}
+        {
+            "rank": np.arange(1, len(best) + 1),
+            "word": vocab.decode(best.tolist()),
+            "id": best,
+            "probability": probabilities[best],
+        }
     )
 
 
@@ -144,3 +154,30 @@ def weight_table(named: dict[str, Inspection], prompt: EncodedPrompt, query: int
     table = pd.DataFrame.from_dict(rows, orient="index", columns=list(prompt.labels[: query + 1]))
     table.insert(0, "sum", table.sum(axis=1))
     return table
+
+
+def head_measures(model: CausalAttentionLM, seen: Inspection, query: int) -> pd.DataFrame:
+    """Return one row per head on how it spreads the weights of one query.
+
+    `entropy` in nats, from 0 (one key) to ln of the number of keys (all alike); `effective tokens` its
+    exponential; the shares of the first token, of the previous one (0 where there is none) and of the query
+    itself; `mean distance` in words; `message norm` the length of what the head adds through its part of W_O.
+    """
+    weights = seen.weights[:, query, : query + 1].astype(float)
+    logs = np.log(weights, out=np.zeros_like(weights), where=weights > 0)
+    entropy = -(weights * logs).sum(1)
+    messages = seen.messages[query].reshape(seen.heads, -1)
+    output = model.W_O.weight.detach().numpy().reshape(-1, seen.heads, messages.shape[1])  # (D, H, M)
+    added = np.einsum("dhm,hm->hd", output, messages)
+    return pd.DataFrame(
+        {
+            "head": np.arange(1, seen.heads + 1),
+            "entropy": entropy,
+            "effective tokens": np.exp(entropy),
+            "first token": weights[:, 0],
+            "previous": weights[:, query - 1] if query else np.zeros(seen.heads),
+            "itself": weights[:, query],
+            "mean distance": weights @ np.arange(query, -1, -1),
+            "message norm": np.linalg.norm(added, axis=1),
+        }
+    )

@@ -93,6 +93,10 @@ class CausalAttentionLM(nn.Module):
 
         `heads_on` and `off_message` switch heads off, as in `switch_heads`.
         """
+        return self.read_out(*self.last_slot(ids), heads_on=heads_on, off_message=off_message)
+
+    def last_slot(self, ids: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the last slot's embedding (B, D) and the message of each head to it (B, H, M)."""
         B, H = len(ids), self.heads
         is_pad = ids == self.pad_id
         E = self.embed(ids)
@@ -108,9 +112,14 @@ class CausalAttentionLM(nn.Module):
         weights = scores.masked_fill(~visible[:, None], -math.inf).softmax(dim=-1)
 
         mixed = (weights @ E).transpose(0, 1)  # (H, B, D)
-        per_head = (mixed @ W_V.transpose(1, 2)).transpose(0, 1)  # (B, H, M)
-        message = switch_heads(per_head, heads_on, off_message).flatten(1)  # (B, H*M)
-        return self.predict(e_last + self.W_O(message))
+        return e_last, (mixed @ W_V.transpose(1, 2)).transpose(0, 1)
+
+    def read_out(
+        self, e: Tensor, per_head: Tensor, *, heads_on: Tensor | None = None, off_message: Tensor | None = None
+    ) -> Tensor:
+        """Add the heads' messages (..., H, M) to the embeddings (..., D) and return the logits (..., V)."""
+        messages = switch_heads(per_head, heads_on, off_message).flatten(-2)
+        return self.predict(e + self.W_O(messages))
 
     def forward_details(
         self, ids: Tensor, *, heads_on: Tensor | None = None, off_message: Tensor | None = None

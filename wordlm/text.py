@@ -143,6 +143,16 @@ class EncodedPrompt:
         return tuple(f"{place} · {word}" for place, word in zip(self.positions, self.typed, strict=True))
 
     @property
+    def word_ids(self) -> tuple[int, ...]:
+        """The kept ids without the start mark."""
+        return self.ids[1:] if self.positions[0] == 0 else self.ids
+
+    @property
+    def word_labels(self) -> tuple[str, ...]:
+        """The labels of `word_ids`."""
+        return self.labels[-len(self.word_ids) :] if self.word_ids else ()
+
+    @property
     def unknown(self) -> int:
         """How many kept words the vocabulary lacks."""
         return self.ids.count(UNK)

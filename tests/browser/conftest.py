@@ -47,8 +47,13 @@ def start_server(log: Path) -> tuple[subprocess.Popen, str]:
         except OSError:
             assert process.poll() is None, log.read_text()
             time.sleep(0.1)
-    process.terminate()
+    stop_server(process)
     raise AssertionError(f"the server did not answer: {log.read_text()}")
+
+
+def stop_server(process: subprocess.Popen) -> None:
+    process.terminate()
+    process.wait(20)
 
 
 @pytest.fixture
@@ -56,16 +61,14 @@ def fresh_server(tmp_path):
     """A server that nobody has visited."""
     process, url = start_server(tmp_path / "server.log")
     yield url
-    process.terminate()
-    process.wait(10)
+    stop_server(process)
 
 
 @pytest.fixture(scope="session")
 def server(tmp_path_factory):
     process, url = start_server(tmp_path_factory.mktemp("server") / "server.log")
     yield url
-    process.terminate()
-    process.wait(10)
+    stop_server(process)
 
 
 @pytest.fixture(scope="session")

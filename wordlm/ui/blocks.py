@@ -1,25 +1,18 @@
-"""Small pieces of a page: the row of tokens, a table with its download, the strip of checks."""
+"""What several pages draw: sentences, tables with their download, checks, the buttons to take a view along."""
+
+import datetime
 
 import pandas as pd
+import plotly.graph_objects as go
 import streamlit as st
 
 from wordlm.inspection import Checks, Inspection
-from wordlm.text import SPECIALS, UNK, EncodedPrompt
-from wordlm.ui.charts import HEAD_HUES
+from wordlm.text import UNK, EncodedPrompt
+from wordlm.ui.charts import MENU, head_hue
+from wordlm.ui.components import copy_link
 from wordlm.ui.escape import for_html, for_markdown
-
-
-def token_row(prompt: EncodedPrompt) -> None:
-    """Draw the kept tokens as typed, each with the id that the model reads."""
-    st.html(f'<div class="tokens">{"".join(_token(prompt, i) for i in range(len(prompt.ids)))}</div>')
-
-
-def _token(prompt: EncodedPrompt, i: int) -> str:
-    id_ = prompt.ids[i]
-    is_start = prompt.positions[i] == 0
-    sort = " unknown" if id_ == UNK else " special" if is_start else ""
-    note = f"{SPECIALS[UNK]} {id_}" if id_ == UNK else str(id_)
-    return f'<span class="token{sort}"><b>{for_html(prompt.typed[i])}</b><small>{for_html(note)}</small></span>'
+from wordlm.ui.report import html_report
+from wordlm.ui.resources import Checkpoint
 
 
 def say_what_was_read(prompt: EncodedPrompt) -> None:
@@ -45,21 +38,40 @@ def heads_in_words(inspection: Inspection, prompt: EncodedPrompt, query: int) ->
         row = inspection.weights[head, query]
         key = int(row.argmax())
         said.append(
-            f'<span><i style="background:{HEAD_HUES[head % len(HEAD_HUES)]}"></i>head {head + 1}: '
+            f'<span><i style="background:{head_hue(head)}"></i>head {head + 1}: '
             f"<b>{for_html(prompt.typed[query])}</b> looks most at <b>{for_html(prompt.labels[key])}</b>, "
             f"{row[key]:.3f}</span>"
         )
     st.html(f'<div class="heads-said">{"".join(said)}</div>')
 
 
-def number_table(table: pd.DataFrame, name: str, *, alt: str, index: bool = False) -> None:
-    """Draw a table with three decimals and, under it, its download as CSV."""
-    decimals = {
-        column: st.column_config.NumberColumn(format="%.3f")
+MEASURE_HELP = {
+    "entropy": "How spread out the weights are, in nats: 0 when one key has all, ln of the number of keys at most",
+    "effective tokens": "The exponential of the entropy: as many keys as if they shared the weight evenly",
+    "first token": "The weight of the first token",
+    "previous": "The weight of the token just before the query",
+    "itself": "The weight of the query's own token",
+    "mean distance": "How many words back the head looks on average",
+    "message norm": "The length of what this head adds to the query through the output projection",
+}
+
+
+def number_table(
+    table: pd.DataFrame,
+    name: str,
+    *,
+    alt: str,
+    index: bool = False,
+    decimals: int = 3,
+    help: dict[str, str] | None = None,
+) -> None:
+    """Draw a table and, under it, its download as CSV."""
+    numbers = {
+        column: st.column_config.NumberColumn(format=f"%.{decimals}f", help=(help or {}).get(column))
         for column in table.columns
         if pd.api.types.is_float_dtype(table[column])
     }
-    st.dataframe(table, hide_index=not index, column_config=decimals, alt=alt)
+    st.dataframe(table, hide_index=not index, column_config=numbers, alt=alt)
     st.download_button(
         "Download as CSV",
         lambda: table.to_csv(index=index).encode("utf-8-sig"),
@@ -84,3 +96,27 @@ def check_strip(checks: Checks) -> None:
     ]
     items = "".join(f"<span>{'✓' if holds else '✗ FAILS:'} {text}</span>" for holds, text in laws)
     st.html(f'<div class="checks" role="status" aria-label="checks">{items}</div>')
+
+
+def quoted(prompt: EncodedPrompt, place: int) -> str:
+    """Return a position's label for a sentence in Markdown."""
+    return f"*{for_markdown(prompt.labels[place])}*"
+
+
+def chart(figure: go.Figure, key: str, alt: str) -> None:
+    """Draw a figure with the shared menu."""
+    st.plotly_chart(figure, key=key, config=MENU, alt=alt)
+
+
+def take_away(name: str, title: str, text: str, checkpoints: list[Checkpoint], tables: dict, figures: dict) -> None:
+    """Draw the buttons that take a view along: the report as a file, the link."""
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.download_button(
+            "Download this view as one HTML file",
+            lambda: html_report(title, text, checkpoints, tables, figures, today=datetime.date.today()).encode(),
+            f"{name}.html",
+            "text/html",
+            key="report",
+            on_click="ignore",
+        )
+        copy_link()

@@ -3,21 +3,34 @@
 from typing import Literal
 
 import numpy as np
+import pandas as pd
 import plotly.graph_objects as go
 
 from wordlm.ui.escape import for_plotly, shortened
 
 Scale = Literal["absolute", "per view", "logarithmic"]
+FirstToken = Literal["shown", "left out", "left out, rest scaled up"]
 
 # Cividis is even in lightness for every kind of colour vision, and neither end vanishes on light or dark.
 WEIGHT_COLOURS = "Cividis"
 LOG_FLOOR = 1e-4
 
-# Okabe and Ito (2008), without black; more than 7 heads take the hues again in a second, darker round.
-HEAD_HUES = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#B8A800")
+# Okabe and Ito (2008), without black; from the eighth head on the same hues darker, from the fifteenth lighter.
+_HUES = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#B8A800")
+
+
+def head_hue(head: int) -> str:
+    """Return the hue of a head (from 0), the same one everywhere, as "#rrggbb"."""
+    toward, share = ((0, 0.0), (0, 0.4), (255, 0.5))[head // len(_HUES) % 3]
+    hue = _HUES[head % len(_HUES)]
+    mixed = (round(int(hue[i : i + 2], 16) * (1 - share) + toward * share) for i in (1, 3, 5))
+    return "#" + "".join(f"{channel:02X}" for channel in mixed)
+
+
 MENU = {"displaylogo": False, "modeBarButtons": [["toImage"]]}
 """Plotly's menu on every chart: the picture as a file, nothing that moves the view."""
 
+ACCENT = "#1F78C1"
 PANELS_A_ROW = 4
 PANEL_PIXELS = 230
 LARGE_PANEL_PIXELS = 320
@@ -26,12 +39,20 @@ LABEL_PIXELS = 14
 
 
 def weight_heatmaps(
-    weights: np.ndarray, labels: tuple[str, ...], heads: list[int], *, scale: Scale, query: int
+    weights: np.ndarray,
+    labels: tuple[str, ...],
+    heads: list[int],
+    *,
+    scale: Scale,
+    query: int,
+    key: int | None = None,
+    first_token: FirstToken = "shown",
 ) -> go.Figure:
     """Draw one heatmap a head, all on one colour scale; row = query, column = key, masked cells empty.
 
     `weights` (H, n, n); `labels` (n,) all different, since they are the categories of the axes; `heads` the
-    heads to draw, from 0; `query` the row to mark.
+    heads to draw, from 0; `query` the row to mark, `key` the cell in it. The first token's column can be left
+    out, which the colour bar then says.
     """
     n = len(labels)
     names = [for_plotly(label) for label in labels]
@@ -42,7 +63,12 @@ def weight_heatmaps(
     gap = 1 if n <= 24 else 0  # between cells
     label_step = -(-n * LABEL_PIXELS // panel)
     shown = np.where(np.tril(np.ones((n, n), bool)), weights[heads], np.nan)
-    colour_axis = _colour_axis(shown, scale)
+    if first_token != "shown":
+        shown[:, :, 0] = np.nan
+    if first_token == "left out, rest scaled up":
+        rest = np.nansum(shown, axis=2, keepdims=True)
+        shown = np.divide(shown, rest, out=np.full_like(shown, np.nan), where=rest > 0)
+    colour_axis = _colour_axis(shown, scale, first_token)
     values = np.log10(np.maximum(shown, LOG_FLOOR)) if scale == "logarithmic" else shown
 
     traces, layout = [], {}
@@ -76,7 +102,9 @@ def weight_heatmaps(
             labels, label_step, "query (looks)" if column == 0 else None
         )
     layout["annotations"] = [_head_title(head, layout, place) for place, head in enumerate(heads)]
-    layout["shapes"] = [_query_mark(place, query, n) for place in range(len(heads))]
+    layout["shapes"] = [_mark(place, -0.5, query + 0.5, query) for place in range(len(heads))]
+    if key is not None:
+        layout["shapes"] += [_mark(place, key - 0.5, key + 0.5, query) for place in range(len(heads))]
     return go.Figure(
         {
             "data": traces,
@@ -91,9 +119,10 @@ def weight_heatmaps(
     )
 
 
-def next_word_bars(words: list[str], probabilities: np.ndarray) -> go.Figure:
-    """Draw the likeliest next words as horizontal bars, the likeliest on top; probability from 0 to the largest."""
-    names = [f"{rank} · {for_plotly(word)}" for rank, word in enumerate(words, 1)]
+def next_word_bars(words: pd.DataFrame) -> go.Figure:
+    """Draw a table of `next_words` as horizontal bars, the likeliest on top."""
+    probabilities = words["probability"].to_numpy()
+    names = [f"{rank} · {for_plotly(word)}" for rank, word in zip(words["rank"], words["word"], strict=True)]
     bars = go.Bar(
         x=probabilities,
         y=names,
@@ -102,7 +131,7 @@ def next_word_bars(words: list[str], probabilities: np.ndarray) -> go.Figure:
         textposition="outside",
         cliponaxis=False,
         hovertemplate="%{y}: probability %{x:.4f}<extra></extra>",
-        marker_color=HEAD_HUES[0],
+        marker_color=ACCENT,
     )
     figure = go.Figure(bars)
     figure.update_layout(height=60 + 26 * len(words), margin={"l": 8, "r": 48, "t": 8, "b": 8}, bargap=0.25)
@@ -111,18 +140,21 @@ def next_word_bars(words: list[str], probabilities: np.ndarray) -> go.Figure:
     return figure
 
 
-def _colour_axis(shown: np.ndarray, scale: Scale) -> dict:
+def _colour_axis(shown: np.ndarray, scale: Scale, first_token: FirstToken) -> dict:
     """Return the colour axis and, beside its bar, what the colours mean."""
     bar = {"thickness": 12, "title": {"side": "right"}, "outlinewidth": 0}
     bar |= {"lenmode": "pixels", "len": PANEL_PIXELS, "y": 1, "yanchor": "top"}
+    left_out = "" if first_token == "shown" else f"<br>first token {first_token}"
     if scale == "logarithmic":
         ticks = [-4, -3, -2, -1, 0]
         bar |= {"tickvals": ticks, "ticktext": ["≤ 0.0001", "0.001", "0.01", "0.1", "1"]}
-        bar["title"] |= {"text": "weight, logarithmic"}
+        bar["title"] |= {"text": "weight, logarithmic" + left_out}
         return {"colorscale": WEIGHT_COLOURS, "cmin": -4, "cmax": 0, "colorbar": bar}
     # The first row has one key and weight 1 in every prompt; it would set the largest everywhere.
-    largest = 1.0 if scale == "absolute" or shown.shape[1] == 1 else float(np.nanmax(shown[:, 1:]))
-    bar["title"] |= {"text": "weight, 0 to 1" if scale == "absolute" else f"weight, 0 to {largest:.3f}, the largest"}
+    rest = shown[:, 1:]
+    largest = 1.0 if scale == "absolute" or not np.isfinite(rest).any() else float(np.nanmax(rest))
+    span = "0 to 1" if scale == "absolute" else f"0 to {largest:.3f}, the largest"
+    bar["title"] |= {"text": f"weight, {span}{left_out}"}
     return {"colorscale": WEIGHT_COLOURS, "cmin": 0, "cmax": largest, "colorbar": bar}
 
 
@@ -151,7 +183,7 @@ def _axis(labels: tuple[str, ...], step: int, title: str | None) -> dict:
 def _head_title(head: int, layout: dict, place: int) -> dict:
     axis = "" if place == 0 else str(place + 1)
     return {
-        "text": f'<span style="color:{HEAD_HUES[head % len(HEAD_HUES)]}">■</span> head {head + 1}',
+        "text": f'<span style="color:{head_hue(head)}">■</span> head {head + 1}',
         "x": layout[f"xaxis{axis}"]["domain"][0],
         "y": layout[f"yaxis{axis}"]["domain"][1],
         "xref": "paper",
@@ -162,15 +194,177 @@ def _head_title(head: int, layout: dict, place: int) -> dict:
     }
 
 
-def _query_mark(place: int, query: int, n: int) -> dict:
+def _mark(place: int, x0: float, x1: float, query: int) -> dict:
     axis = "" if place == 0 else str(place + 1)
     return {
         "type": "rect",
         "xref": f"x{axis}",
         "yref": f"y{axis}",
-        "x0": -0.5,
-        "x1": query + 0.5,
+        "x0": x0,
+        "x1": x1,
         "y0": query - 0.5,
         "y1": query + 0.5,
         "line": {"color": "#E4572E", "width": 2},
     }
+
+
+def vector_bars(vectors: dict[str, np.ndarray], hue: str) -> go.Figure:
+    """Draw short vectors as rows of bars under each other, each row on its own scale around 0."""
+    traces, layout = [], {}
+    rows = len(vectors)
+    for place, (name, vector) in enumerate(vectors.items()):
+        axis = "" if place == 0 else str(place + 1)
+        y1, y0 = (1 - edge for edge in _panel(place, rows, gap=0.07))
+        reach = float(np.abs(vector).max()) * 1.1 or 1.0
+        traces.append(
+            {
+                "type": "bar",
+                "x": np.arange(1, len(vector) + 1),
+                "y": vector,
+                "xaxis": f"x{axis}",
+                "yaxis": f"y{axis}",
+                "marker": {"color": hue},
+                "hovertemplate": f"{name}, coordinate %{{x}}: %{{y:.4f}}<extra></extra>",
+            }
+        )
+        layout[f"xaxis{axis}"] = {
+            "anchor": f"y{axis}",
+            "showticklabels": False,
+            "showgrid": False,
+            "fixedrange": True,
+            "range": [0.3, len(vector) + 0.7],
+        }
+        layout[f"yaxis{axis}"] = {
+            "anchor": f"x{axis}",
+            "domain": [y0, y1],
+            "range": [-reach, reach],
+            "tickvals": [0],
+            "ticktext": [name],
+            "fixedrange": True,
+            "automargin": True,
+            "zeroline": True,
+        }
+    layout |= {"height": 20 + 52 * rows, "margin": {"l": 8, "r": 8, "t": 4, "b": 4}, "showlegend": False}
+    return go.Figure({"data": traces, "layout": layout})
+
+
+def row_heatmap(rows: pd.DataFrame, scale: Scale) -> go.Figure:
+    """Draw the weights of one query, a line for each head: index = head, columns = key labels."""
+    values = rows.to_numpy(float)
+    keys = [for_plotly(label) for label in rows.columns]
+    heads = [for_plotly(name) for name in rows.index]
+    shown = np.log10(np.maximum(values, LOG_FLOOR)) if scale == "logarithmic" else values
+    trace = {
+        "type": "heatmap",
+        "x": keys,
+        "y": heads,
+        "z": shown,
+        "customdata": values,
+        "coloraxis": "coloraxis",
+        "xgap": 1,
+        "ygap": 2,
+        "hovertemplate": "%{y} looks at <b>%{x}</b><br>weight %{customdata:.3f}<extra></extra>",
+    }
+    step = -(-len(keys) // 40)
+    layout = {
+        "coloraxis": _colour_axis(np.where(values > 0, values, np.nan)[None], scale, "shown"),
+        "xaxis": _axis(tuple(rows.columns), step, "key (looked at)"),
+        "yaxis": _axis(tuple(rows.index), 1, "head") | {"autorange": "reversed"},
+        "height": max(300, 110 + 26 * len(heads)),
+        "margin": {"l": 8, "r": 8, "t": 8, "b": 8},
+    }
+    # A head's name must stay whole, unlike a very long word.
+    layout["yaxis"] |= {"ticktext": heads, "tickvals": heads}
+    return go.Figure({"data": [trace], "layout": layout})
+
+
+def matrix_heatmap(matrix: pd.DataFrame, *, rows: str, columns: str, unit: str) -> go.Figure:
+    """Draw a small matrix of values from 0 to 1 with its numbers in the cells."""
+    values = matrix.to_numpy(float)
+    trace = {
+        "type": "heatmap",
+        "x": [for_plotly(str(name)) for name in matrix.columns],
+        "y": [for_plotly(str(name)) for name in matrix.index],
+        "z": values,
+        "zmin": 0,
+        "zmax": 1,
+        "colorscale": WEIGHT_COLOURS,
+        "texttemplate": "%{z:.3f}" if values.size <= 64 else None,
+        "xgap": 1,
+        "ygap": 1,
+        "colorbar": {"thickness": 12, "title": {"text": unit, "side": "right"}, "outlinewidth": 0},
+        "hovertemplate": f"{rows} %{{y}}, {columns} %{{x}}: %{{z:.3f}}<extra></extra>",
+    }
+    side = max(260, 60 + 34 * len(values))
+    axis = {"type": "category", "showgrid": False, "ticks": "", "fixedrange": True, "automargin": True}
+    layout = {
+        "xaxis": axis | {"title": {"text": columns}},
+        "yaxis": axis | {"title": {"text": rows}, "autorange": "reversed"},
+        "height": side,
+        "margin": {"l": 8, "r": 8, "t": 8, "b": 8},
+    }
+    return go.Figure({"data": [trace], "layout": layout})
+
+
+def paired_bars(labels: list[str], series: dict[str, np.ndarray], axis_title: str) -> go.Figure:
+    """Draw two series of bars side by side over the same labels, which must differ."""
+    names = [for_plotly(label) for label in labels]
+    hues = (ACCENT, "#D55E00")
+    bars = [
+        go.Bar(
+            x=names,
+            y=values,
+            name=for_plotly(name),
+            marker_color=hue,
+            hovertemplate=f"%{{x}}<br>{for_plotly(name)}: %{{y:.4f}}<extra></extra>",
+        )
+        for (name, values), hue in zip(series.items(), hues, strict=True)
+    ]
+    figure = go.Figure(bars)
+    figure.update_layout(
+        height=300,
+        barmode="group",
+        margin={"l": 8, "r": 8, "t": 28, "b": 8},
+        legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0},
+    )
+    step = -(-len(names) // 40)
+    short = [for_plotly(shortened(label)) for label in labels]
+    figure.update_xaxes(type="category", tickvals=names[::step], ticktext=short[::step], fixedrange=True)
+    figure.update_yaxes(title=axis_title, rangemode="tozero", fixedrange=True)
+    return figure
+
+
+def interval_points(table: pd.DataFrame, groups: dict[str, tuple[str, str, str]], axis_title: str) -> go.Figure:
+    """Draw a mean with its interval for each row of `table`, one mark for each of `groups`.
+
+    `groups` maps a name to the columns (mean, low, high).
+    """
+    marks = (("circle", ACCENT), ("diamond", "#D55E00"))
+    traces = []
+    for (name, (mean, low, high)), (symbol, hue) in zip(groups.items(), marks, strict=True):
+        traces.append(
+            go.Scatter(
+                x=table.index.astype(str),
+                y=table[mean],
+                error_y={
+                    "type": "data",
+                    "symmetric": False,
+                    "array": table[high] - table[mean],
+                    "arrayminus": table[mean] - table[low],
+                },
+                mode="markers",
+                name=name,
+                marker={"symbol": symbol, "color": hue, "size": 9},
+                hovertemplate=f"%{{x}}, {name}: %{{y:.4f}}<extra></extra>",
+            )
+        )
+    figure = go.Figure(traces)
+    figure.update_layout(
+        height=300,
+        scattermode="group",
+        margin={"l": 8, "r": 8, "t": 28, "b": 8},
+        legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0},
+    )
+    figure.update_xaxes(type="category", fixedrange=True)
+    figure.update_yaxes(title=axis_title, zeroline=True, fixedrange=True)
+    return figure

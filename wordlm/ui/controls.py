@@ -4,17 +4,22 @@ Each choice lives in a widget whose key is also its name in the URL, so a pasted
 """
 
 from dataclasses import dataclass
-from typing import get_args
+from typing import Literal, get_args
 
+import numpy as np
 import streamlit as st
 
-from wordlm.text import EncodedPrompt
-from wordlm.ui.charts import Scale
+from wordlm.ablation import Fill
+from wordlm.text import UNK, EncodedPrompt, Vocab, tokenize
+from wordlm.ui.charts import FirstToken, Scale
+from wordlm.ui.escape import for_markdown
 from wordlm.ui.resources import MODELS, SEEDS, Checkpoint, checkpoint, encode, model_title
 
 PROMPT, MODEL, SEED = "prompt", "model", "seed"
-QUERY, HEAD, SCALE = "query", "head", "scale"
-LAST = "last"
+QUERY, KEY, HEAD, PICTURE, SCALE, FIRST, WORD = "query", "key", "head", "picture", "scale", "first", "word"
+SHADING, OTHER_MODEL, OTHER_SEED, OFF, FILL = "shading", "b", "b_seed", "off", "fill"
+LAST, LARGEST = "last", "largest"
+Shading = Literal["keys of the query", "queries of the token"]
 DEFAULT_PROMPT = "a little dog found a red hat"
 DEFAULT_MODEL = "4"
 
@@ -23,6 +28,7 @@ DEFAULT_MODEL = "4"
 class Choice:
     """What the visitor chose: a prompt as encoded, and a checkpoint."""
 
+    text: str
     prompt: EncodedPrompt
     checkpoint: Checkpoint
     seed: int
@@ -71,7 +77,15 @@ def shared_choice() -> Choice:
     state = st.session_state
     seed = state[SEED] or SEEDS[0]
     chosen = checkpoint(state[MODEL] or DEFAULT_MODEL, seed)
-    return Choice(encode(state[PROMPT] or ""), chosen, seed)
+    text = state[PROMPT] or ""
+    return Choice(text, encode(text), chosen, seed)
+
+
+def nothing_to_see_without_heads(choice: Choice) -> bool:
+    """Say so, and return True, where a view needs heads and the MLP is chosen."""
+    if choice.checkpoint.heads is None:
+        st.info("The MLP has no heads, so there is none to see here. Choose a number of heads above.")
+    return choice.checkpoint.heads is None
 
 
 def say_other_seed(choice: Choice) -> None:
@@ -100,22 +114,43 @@ def choose_query(prompt: EncodedPrompt) -> int:
     return len(prompt.ids) - 1 if chosen == LAST else prompt.positions.index(int(chosen))
 
 
-def choose_heads(heads: int) -> list[int]:
-    """Let the visitor see all heads or one large; return the heads to draw, from 0. A phone starts with one."""
-    if heads == 1:
-        return [0]
-    on_phone = "Mobi" in st.context.headers.get("User-Agent", "")
-    options = ["all", *(str(head + 1) for head in range(heads))]
-    _forget_unless_offered(HEAD, options)
-    chosen = st.segmented_control(
-        "Heads in the picture",
+def choose_key(prompt: EncodedPrompt, row: np.ndarray) -> int:
+    """Let the visitor choose the word looked at, the one with the largest weight in `row` unless chosen."""
+    options = [LARGEST, *map(str, prompt.positions)]
+    _forget_unless_offered(KEY, options)
+    largest = int(row.argmax())
+    chosen = st.selectbox(
+        "Key: the word looked at",
         options,
-        default="1" if on_phone else "all",
-        required=True,
-        key=HEAD,
+        format_func=lambda option: (
+            f"largest weight: {prompt.labels[largest]}" if option == LARGEST else _label(prompt, option)
+        ),
+        key=KEY,
         bind="query-params",
     )
-    return list(range(heads)) if chosen == "all" else [int(chosen) - 1]
+    return largest if chosen == LARGEST else prompt.positions.index(int(chosen))
+
+
+def choose_head(heads: int) -> int:
+    """Let the visitor choose one head; return it counted from 0."""
+    options = [str(head + 1) for head in range(heads)]
+    _forget_unless_offered(HEAD, options)
+    chosen = st.segmented_control("Head", options, default="1", required=True, key=HEAD, bind="query-params")
+    return int(chosen or 1) - 1
+
+
+def choose_picture(heads: int, head: int) -> list[int]:
+    """Let the visitor see all heads or the chosen one large; return the heads to draw. A phone starts with one."""
+    on_phone = "Mobi" in st.context.headers.get("User-Agent", "")
+    chosen = st.segmented_control(
+        "Picture",
+        ["all heads", "one head"],
+        default="one head" if on_phone else "all heads",
+        required=True,
+        key=PICTURE,
+        bind="query-params",
+    )
+    return list(range(heads)) if chosen == "all heads" else [head]
 
 
 def choose_scale() -> Scale:
@@ -129,6 +164,112 @@ def choose_scale() -> Scale:
         bind="query-params",
         help="Absolute: 0 to 1. Per view: 0 to the largest weight shown. Logarithmic: 0.0001 to 1.",
     )
+
+
+def choose_first_token() -> FirstToken:
+    """Let the visitor leave the first token out of the picture; it often draws most of the weight."""
+    return st.selectbox(
+        "First token",
+        get_args(FirstToken),
+        key=FIRST,
+        bind="query-params",
+        help="The start mark often takes much of the weight. Left out, the others keep their weights; "
+        "scaled up, what remains of each row is divided by its sum.",
+    )
+
+
+def choose_shading() -> Shading:
+    """Let the visitor choose what the shaded text shows for the chosen head."""
+    return st.segmented_control(
+        "Shade the text by the chosen head",
+        get_args(Shading),
+        default="keys of the query",
+        required=True,
+        key=SHADING,
+        bind="query-params",
+        help="Keys: how much the chosen word looks at each. Queries: how much each later word looks at it.",
+    )
+
+
+def choose_other_model(default: str) -> Checkpoint:
+    """Let the visitor choose model B beside the shared one, A."""
+    with st.container(key="other_model", horizontal=True, vertical_alignment="bottom"):
+        model = st.segmented_control(
+            "B: MLP, or attention with this many heads",
+            MODELS,
+            default=default,
+            required=True,
+            key=OTHER_MODEL,
+            bind="query-params",
+        )
+        seed = st.segmented_control(
+            "Seed of B", SEEDS, default=SEEDS[0], required=True, key=OTHER_SEED, bind="query-params"
+        )
+    chosen = checkpoint(model or default, seed or SEEDS[0])
+    if chosen.seed != seed:
+        st.caption(f"{chosen.title} is bundled with seed {chosen.seed} only.")
+    return chosen
+
+
+def choose_heads_off(heads: int) -> tuple[int, ...]:
+    """Let the visitor switch heads off; return them from 0."""
+    options = [str(head + 1) for head in range(heads)]
+    if not set(st.session_state.get(OFF) or []) <= set(options):
+        st.session_state.pop(OFF, None)
+    chosen = st.pills("Switch off", options, selection_mode="multi", default=["1"], key=OFF, bind="query-params")
+    return tuple(sorted(int(head) - 1 for head in chosen))
+
+
+def choose_fill() -> Fill:
+    """Let the visitor choose what a switched-off head gives."""
+    return st.segmented_control(
+        "What it gives instead",
+        get_args(Fill),
+        default="zero",
+        required=True,
+        key=FILL,
+        bind="query-params",
+        help="Zero: nothing at all. Mean: the head's average message over all validation targets, "
+        "which takes away what it says about this text and disturbs the rest less.",
+    )
+
+
+def choose_word(vocab: Vocab, likeliest: int) -> int:
+    """Let the visitor name a vocabulary word; return its id, the likeliest next word unless named.
+
+    An unknown word is said to be one, and the likeliest stays.
+    """
+    typed = st.text_input(
+        "Why not this word?",
+        placeholder=vocab.itos[likeliest],
+        key=WORD,
+        bind="query-params",
+        live=True,
+        help="Any of the 4,000 words of the vocabulary; empty means the likeliest next word.",
+    )
+    tokens = tokenize(typed or "")
+    if not tokens:
+        return likeliest
+    (id_,) = vocab.encode(tokens[:1])
+    if len(tokens) > 1:
+        st.warning(f"One word is looked up, the first: {for_markdown(tokens[0])}.")
+    if id_ == UNK:
+        st.warning(f"{for_markdown(tokens[0])} is not among the 4,000 words, so the model can never say it.")
+        return likeliest
+    return id_
+
+
+def pick_query(prompt: EncodedPrompt, place: int) -> None:
+    """Choose the query at index `place`, as a press on a token does. Call it from a callback."""
+    last = place == len(prompt.ids) - 1
+    st.session_state[QUERY] = LAST if last else str(prompt.positions[place])
+
+
+def pick_cell(prompt: EncodedPrompt, head: int, query: int, key: int) -> None:
+    """Choose a head, a query and a key at once, as a click on a cell does. Call it from a callback."""
+    pick_query(prompt, query)
+    st.session_state[HEAD] = str(head + 1)
+    st.session_state[KEY] = str(prompt.positions[key])
 
 
 def _label(prompt: EncodedPrompt, position: str) -> str:

@@ -3,16 +3,25 @@
 Caches are keyed by plain values: a checkpoint's name and the ids of a prompt.
 """
 
+import os
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import streamlit as st
+import torch
 
-from wordlm.checkpoints import load_model_npz
-from wordlm.files import ARTIFACTS
+from wordlm.checkpoints import load_bundled
+from wordlm.compare import LIKENESS_TEXTS, head_likeness
+from wordlm.data import build_corpus, make_all_windows, stories_path
+from wordlm.files import ARTIFACTS, REPOSITORY, read_json
 from wordlm.inspection import Inspection, inspect_ids, next_probabilities
-from wordlm.models import DEFAULT_HEADS, LanguageModel, build_model
-from wordlm.text import EncodedPrompt, Vocab, encode_prompt
+from wordlm.models import DEFAULT_HEADS, LanguageModel
+from wordlm.scoring import word_losses
+from wordlm.text import EncodedPrompt, Vocab, encode_prompt, tokenize
+
+DATA_DIR = Path(os.environ.get("WORDLM_DATA", REPOSITORY / "work" / "data"))
+"""Where `python -m wordlm.prepare_data` leaves the stories; the app works without them."""
 
 MLP = "MLP"
 MODELS = (MLP, "1", "2", "4", "8", "16")
@@ -70,11 +79,7 @@ def vocabulary() -> Vocab:
 @st.cache_resource(show_spinner="Loading the model …")
 def model_of(chosen: Checkpoint) -> LanguageModel:
     """Return the trained model of a bundled checkpoint."""
-    heads = chosen.heads
-    kind = "mlp" if heads is None else "attention" if heads == 1 else "multihead"
-    model = build_model(kind, len(vocabulary()), heads=heads if kind == "multihead" else None)
-    _, model = load_model_npz(ARTIFACTS / "heads" / chosen.file, model, vocab_sha256=vocabulary().sha256)
-    return model.requires_grad_(False).eval()
+    return load_bundled(ARTIFACTS / "heads" / chosen.file, vocabulary())[1]
 
 
 def encode(text: str) -> EncodedPrompt:
@@ -93,3 +98,43 @@ def probabilities_of(chosen: Checkpoint, ids: tuple[int, ...]) -> np.ndarray:
     if chosen.heads is None:
         return next_probabilities(model_of(chosen), ids)
     return inspection_of(chosen, ids).next_probabilities
+
+
+@st.cache_data(max_entries=64, show_spinner=False)
+def losses_of(chosen: Checkpoint, word_ids: tuple[int, ...]) -> np.ndarray:
+    """Return the surprisal in nats of each word of a text, each read as the next word, (n,)."""
+    return word_losses(model_of(chosen), word_ids)
+
+
+@st.cache_data(max_entries=16, show_spinner="Comparing the heads over several sentences …")
+def likeness_of(first: Checkpoint, second: Checkpoint) -> np.ndarray:
+    """Return how alike each head of one model is to each of another, (H1, H2)."""
+    texts = [vocabulary().encode(tokenize(text)) for text in LIKENESS_TEXTS]
+    return head_likeness(model_of(first), model_of(second), texts)
+
+
+@st.cache_resource(show_spinner=False)
+def ablations() -> dict:
+    """Return `artifacts/heads/ablation.json`: the test losses with heads switched off."""
+    return read_json(ARTIFACTS / "heads" / "ablation.json")
+
+
+def ablation_of(chosen: Checkpoint) -> dict:
+    """Return the stored losses of one attention checkpoint."""
+    return ablations()["checkpoints"][chosen.file.removesuffix(".npz")]
+
+
+def mean_messages_of(chosen: Checkpoint) -> torch.Tensor:
+    """Return the mean message of each head over the validation targets, (H, M)."""
+    return torch.tensor(ablation_of(chosen)["mean_messages"])
+
+
+def data_is_present() -> bool:
+    """Whether the stories were prepared on this machine."""
+    return stories_path(DATA_DIR, "dgx").is_file()
+
+
+@st.cache_resource(show_spinner="Reading the stories …")
+def story_windows() -> dict:
+    """Return the windows of the prepared stories."""
+    return make_all_windows(build_corpus(DATA_DIR, "dgx"))

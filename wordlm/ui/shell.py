@@ -20,7 +20,11 @@ def run_app() -> None:
     st.set_page_config("Attention explorer", layout="wide", initial_sidebar_state="collapsed")
     pages = REPOSITORY / "pages"
     page = st.navigation(
-        [st.Page(pages / "explore.py", title="Explore", url_path="explore", default=True)],
+        [
+            st.Page(pages / "explore.py", title="Explore", url_path="explore", default=True),
+            st.Page(pages / "compare.py", title="Compare heads", url_path="compare"),
+            st.Page(pages / "switch_off.py", title="Switch heads off", url_path="switch_off"),
+        ],
         position="top",
     )
     st.html(_STYLE)

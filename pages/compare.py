@@ -1,0 +1,111 @@
+from wordlm.ui.shell import inside_app
+
+inside_app()
+
+import pandas as pd
+import streamlit as st
+
+from wordlm.compare import best_matching, head_distances
+from wordlm.inspection import head_measures, weight_table
+from wordlm.ui import blocks, charts, controls
+from wordlm.ui import compare as view
+from wordlm.ui.resources import (
+    SEEDS,
+    checkpoint,
+    inspection_of,
+    likeness_of,
+    losses_of,
+    model_of,
+    probabilities_of,
+    vocabulary,
+)
+
+choice = controls.shared_choice()
+prompt, a = choice.prompt, choice.checkpoint
+
+st.subheader("How do two models read the same prompt?")
+st.caption("A is the model chosen above. Choose B here; the prompt stays the same for both.")
+controls.say_other_seed(choice)
+b = controls.choose_other_model(default="1" if a.model != "1" else "4")
+pair = {f"A: {a.name}": a, f"B: {b.name}": b}
+tables, figures = {}, {}
+
+st.subheader("Where does each look?")
+with st.container(key="picture_controls", horizontal=True, vertical_alignment="bottom"):
+    query = controls.choose_query(prompt)
+    scale = controls.choose_scale()
+with_heads = {name: inspection_of(c, prompt.ids) for name, c in pair.items() if c.heads}
+for name in pair.keys() - with_heads.keys():
+    st.info(f"{name} has no heads, so it has no row here. Choose a number of heads for it to see where they look.")
+if with_heads:
+    rows = weight_table(with_heads, prompt, query)
+    figures["Weights of the chosen query"] = charts.row_heatmap(rows.drop(columns="sum"), scale)
+    tables["Weights of the chosen query"] = rows
+    st.caption(f"The weights of the query {blocks.quoted(prompt, query)}, one line a head.")
+    blocks.chart(figures["Weights of the chosen query"], "rows", "The weights of the query, one line a head")
+    blocks.number_table(rows, "rows_table", index=True, alt="The weights of the query, one row a head")
+    measures = pd.concat(
+        {name: head_measures(model_of(pair[name]), seen, query) for name, seen in with_heads.items()},
+        names=["model", None],
+    ).reset_index(level=0)
+    st.caption("How each head spreads these weights.")
+    blocks.number_table(measures, "measures", alt="How each head spreads its weights", help=blocks.MEASURE_HELP)
+    tables["How each head spreads its weights"] = measures
+
+st.subheader("What does each expect next?")
+expected = view.compare_next_words({name: probabilities_of(c, prompt.ids) for name, c in pair.items()}, vocabulary())
+tables["Next words"] = expected
+
+st.subheader("Which typed words surprise each?")
+st.caption(
+    "The *surprisal* of a word is −ln of its probability, in nats, when the model has read only what stands before it: "
+    "0 for a word it was sure of. The first word follows the start mark alone."
+)
+if prompt.word_ids:
+    surprisals = {name: losses_of(c, prompt.word_ids) for name, c in pair.items()}
+    figures["Surprisal of each typed word"] = charts.paired_bars(
+        list(prompt.word_labels), surprisals, "surprisal, nats"
+    )
+    tables["Surprisal of each typed word"] = view.compare_surprisal(prompt, surprisals, figures)
+else:
+    st.info("The prompt is empty, so there is no word to be surprised by. Type some words above.")
+
+st.subheader("One head is a blend")
+st.caption(f"The same prompt and query with seed {choice.seed}: the row of one head, the rows of four, and their mean.")
+one, four = (inspection_of(checkpoint(model, choice.seed), prompt.ids) for model in ("1", "4"))
+blend = weight_table({"one head": one, "four heads": four}, prompt, query).drop(columns="sum")
+blend.loc["mean of the four"] = blend.iloc[1:].mean()
+figures["One head beside four"] = charts.row_heatmap(blend, scale)
+tables["One head beside four"] = blend
+blocks.chart(figures["One head beside four"], "blend", "One head's row, the four heads' rows and their mean")
+blocks.number_table(blend, "blend_table", index=True, alt="One head's row, the four heads' rows and their mean")
+distances = pd.DataFrame(head_distances(blend.to_numpy()), index=blend.index, columns=blend.index)
+st.caption("How far apart the rows are: the Jensen-Shannon distance, 0 for equal rows, 1 for rows without overlap.")
+figures["Distances of the rows"] = charts.matrix_heatmap(distances, rows="row", columns="row", unit="distance, 0 to 1")
+tables["Distances of the rows"] = distances
+blocks.chart(figures["Distances of the rows"], "distances", "Jensen-Shannon distances of the rows")
+view.say_closest(distances)
+blocks.number_table(distances, "distances_table", index=True, alt="Jensen-Shannon distances of the rows")
+
+st.subheader("A head's name does not travel")
+st.caption(
+    "Four heads, trained three times from another random start (seed). Heads are matched by how alike their rows are "
+    "over eight texts: 1 minus the mean Jensen-Shannon distance, 1 for heads that always look alike."
+)
+first = checkpoint("4", SEEDS[0])
+partners = view.partner_table(first, {s: likeness_of(first, checkpoint("4", s)) for s in SEEDS[1:]}, best_matching)
+view.say_partners(partners, SEEDS)
+blocks.number_table(partners, "partners", alt="Which head of another seed is most alike to each head")
+tables["Heads matched across seeds"] = partners
+for seed in SEEDS[1:]:
+    names = [f"head {head + 1}" for head in range(4)]
+    likeness = pd.DataFrame(likeness_of(first, checkpoint("4", seed)), index=names, columns=names)
+    name = f"Likeness of heads, seed {SEEDS[0]} and seed {seed}"
+    figures[name] = charts.matrix_heatmap(
+        likeness, rows=f"seed {SEEDS[0]}", columns=f"seed {seed}", unit="likeness, 0 to 1"
+    )
+    tables[name] = likeness
+    blocks.chart(figures[name], f"likeness_{seed}", name)
+    blocks.number_table(likeness, f"likeness_table_{seed}", index=True, alt=name)
+
+blocks.take_away("compare", "Two models side by side", choice.text, [*dict.fromkeys([a, b])], tables, figures)

@@ -1,0 +1,86 @@
+from wordlm.ui.shell import inside_app
+
+inside_app()
+
+import streamlit as st
+
+from wordlm.ablation import head_value_table, loss_table, next_word_effect, prompt_effect, subset_table
+from wordlm.inspection import head_measures
+from wordlm.ui import blocks, charts, controls
+from wordlm.ui import switch_off as view
+from wordlm.ui.resources import ablation_of, ablations, inspection_of, mean_messages_of, model_of, vocabulary
+
+choice = controls.shared_choice()
+prompt, chosen = choice.prompt, choice.checkpoint
+
+st.subheader("What changes without a head?")
+st.caption(
+    "A head's weights say where it looks, not how much that matters. Switch it off and see what the model loses: "
+    "that is evidence of its influence."
+)
+controls.say_other_seed(choice)
+if controls.nothing_to_see_without_heads(choice):
+    st.stop()
+
+with st.container(horizontal=True, vertical_alignment="bottom"):
+    off = controls.choose_heads_off(chosen.heads)
+    fill = controls.choose_fill()
+model, stored = model_of(chosen), ablation_of(chosen)
+mean = mean_messages_of(chosen) if fill == "mean" else None
+effect = prompt_effect(model, prompt.ids, prompt.word_ids, off, mean)
+tables, figures = {}, {}
+without = f"without {view.heads_named(off)}"
+
+st.subheader("What does the next word become?")
+view.say_next_word_effect(effect, vocabulary(), without)
+words = next_word_effect(effect, vocabulary())
+labels = [f"{rank} · {word}" for rank, word in enumerate(words["word"], 1)]
+series = {"all heads": words["before"].to_numpy(), without: words["after"].to_numpy()}
+figures["Next words before and after"] = charts.paired_bars(labels, series, "probability")
+tables["Next words before and after"] = words
+blocks.chart(figures["Next words before and after"], "next_effect", "Probabilities of the next words, before and after")
+blocks.number_table(words, "next_effect_table", alt="Probabilities of the next words, before and after")
+
+st.subheader("What happens to the prompt's own words?")
+st.caption("The surprisal of each word in nats, −ln of its probability after the words before it. Lower is better.")
+if prompt.word_ids:
+    losses = loss_table(effect, prompt.word_labels)
+    series = {"all heads": losses["before"].to_numpy(), without: losses["after"].to_numpy()}
+    figures["Surprisal before and after"] = charts.paired_bars(list(losses["word"]), series, "surprisal, nats")
+    tables["Surprisal before and after"] = losses
+    view.say_loss_effect(losses, without)
+    blocks.chart(figures["Surprisal before and after"], "loss_effect", "Surprisal of each word, before and after")
+    blocks.number_table(losses, "loss_effect_table", alt="Surprisal of each word, before and after")
+else:
+    st.info("The prompt is empty, so it has no words to score. Type some words above.")
+
+st.subheader("What is each head worth on the test set?")
+measured = ablations()
+st.caption(
+    f"How much the test loss of {chosen.name}, {stored['loss']:.4f} nats per token, rises when one head is off: "
+    f"exact over all {measured['targets']:,} targets of {measured['stories']} stories, with its "
+    f"{measured['interval']}. Beside it, how strongly the same head looks in your prompt."
+)
+values = head_value_table(stored)
+measures = head_measures(model, inspection_of(chosen, prompt.ids), len(prompt.ids) - 1).set_axis(values.index)
+values["message norm"] = measures["message norm"]
+values["largest weight"] = inspection_of(chosen, prompt.ids).weights[:, -1].max(axis=1)
+figures["Increase of the test loss"] = charts.interval_points(
+    values,
+    {"zeros instead": ("zero", "zero low", "zero high"), "mean message instead": ("mean", "mean low", "mean high")},
+    "increase of the test loss, nats per token",
+)
+tables["What each head is worth"] = values
+blocks.chart(
+    figures["Increase of the test loss"], "worth", "Increase of the test loss without each head, with interval"
+)
+view.say_weight_is_not_influence(values)
+blocks.number_table(values, "worth_table", index=True, alt="What each head is worth", decimals=4, help=view.WORTH_HELP)
+
+subsets = subset_table(stored)
+tables["Sets of heads"] = subsets
+st.caption("Every set of heads that was measured." if chosen.heads <= 4 else "No head, each head, and all heads off.")
+blocks.number_table(subsets, "subsets", alt="Test loss for each set of heads off", decimals=4)
+view.recompute(chosen, fill, off)
+
+blocks.take_away("switch_off", "Without some heads", choice.text, [chosen], tables, figures)

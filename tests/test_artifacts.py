@@ -1,0 +1,104 @@
+"""The bundled files agree with each other and with what the code computes from them."""
+
+import pytest
+import torch
+
+from wordlm.checkpoints import load_model_npz
+from wordlm.files import ARTIFACTS, read_json
+from wordlm.models import CausalAttentionLM, build_model
+from wordlm.run_head_comparison import KINDS, aggregate
+from wordlm.text import encode_prompt
+
+CHECKPOINTS = sorted((ARTIFACTS / "heads").glob("*.npz"))
+# Logits reach about 20; float32 sums in another order differ by this much.
+ROUNDING = 1e-4
+
+PROMPTS = ["a little dog found a red hat", "", "once upon a time " * 30, "the the the the"]
+
+
+def load(path):
+    kind, heads = path.stem.split("_seed")[0], None
+    if "_h" in kind:
+        kind, heads = kind.split("_h")
+    model = build_model(kind, heads=heads and int(heads))
+    return load_model_npz(path, model)
+
+
+def test_the_bundled_checkpoints_are_those_of_the_contract():
+    names = {path.stem for path in CHECKPOINTS}
+    assert names == {
+        "mlp_seed11",
+        *(f"{kind}_seed{seed}" for kind in ("attention", "multihead") for seed in (11, 29, 47)),
+        *(f"multihead_h{heads}_seed11" for heads in (2, 8, 16)),
+    }
+
+
+@pytest.mark.parametrize("path", CHECKPOINTS, ids=lambda path: path.stem)
+def test_forward_equals_details_for_every_bundled_checkpoint(path, vocab):
+    _, model = load(path)
+    ids = torch.cat([torch.from_numpy(encode_prompt(text, vocab).input_ids) for text in PROMPTS])
+    with torch.inference_mode():
+        torch.testing.assert_close(model(ids), model.forward_details(ids)["logits"], atol=ROUNDING, rtol=0)
+
+
+@pytest.mark.parametrize("path", CHECKPOINTS, ids=lambda path: path.stem)
+def test_weights_of_every_bundled_checkpoint_equal_the_library_s_layer(path, vocab):
+    _, model = load(path)
+    if not isinstance(model, CausalAttentionLM):
+        pytest.skip("the MLP has no attention")
+    ids = torch.from_numpy(encode_prompt("the the big red dog " * 20, vocab).input_ids)
+    layer = torch.nn.MultiheadAttention(64, model.heads, bias=False, batch_first=True)
+    with torch.no_grad():
+        layer.in_proj_weight.copy_(torch.cat([model.W_Q.weight, model.W_K.weight, model.W_V.weight]))
+        layer.out_proj.weight.copy_(model.W_O.weight)
+        details = model.forward_details(ids)
+        later = torch.ones(64, 64, dtype=torch.bool).triu(1)
+        out, weights = layer(*[details["E"]] * 3, attn_mask=later, average_attn_weights=False)
+    torch.testing.assert_close(details["weights"], weights, atol=1e-5, rtol=0)
+    torch.testing.assert_close(details["contextual"], details["E"] + out, atol=ROUNDING, rtol=0)
+
+
+@pytest.mark.parametrize("path", CHECKPOINTS, ids=lambda path: path.stem)
+def test_each_checkpoint_s_metadata_agrees_with_the_comparison(path, vocab):
+    metadata, _ = load(path)
+    group = path.stem.split("_seed")[0]
+    runs = read_json(ARTIFACTS / "heads" / "comparison.json")["runs"][group]
+    run = next(run for run in runs if run["seed"] == metadata["seed"])
+    assert metadata["selected_step"] == run["selected_step"]
+    assert metadata["validation_loss"] == run["validation_loss"]
+    assert metadata["vocab_sha256"] == vocab.sha256
+    assert metadata["data_sha256"] == read_json(ARTIFACTS / "corpus.json")["subset_sha256"]
+
+
+def test_the_comparison_holds_every_run_and_its_own_aggregate():
+    comparison = read_json(ARTIFACTS / "heads" / "comparison.json")
+    expected = {*KINDS, *(f"multihead_h{heads}" for heads in (2, 8, 16, 64))}
+    assert set(comparison["runs"]) == expected
+    for group, runs in comparison["runs"].items():
+        assert [run["seed"] for run in runs] == [11, 29, 47]
+        assert comparison["aggregate"][group] == aggregate(runs)
+        for run in runs:
+            best = min(run["history"], key=lambda entry: entry["validation_loss"])
+            assert (best["step"], best["validation_loss"]) == (run["selected_step"], run["validation_loss"])
+    assert {run["parameters"] for g, runs in comparison["runs"].items() if g != "mlp" for run in runs} == {1_321_120}
+
+
+def test_the_two_model_benchmark_is_part_of_the_comparison():
+    comparison, benchmark = (read_json(ARTIFACTS / name) for name in ("heads/comparison.json", "benchmark.json"))
+    assert list(benchmark["runs"]) == ["mlp", "attention"]
+    for group in benchmark["runs"]:
+        assert benchmark["runs"][group] == comparison["runs"][group]
+        assert benchmark["aggregate"][group] == comparison["aggregate"][group]
+
+
+def test_a_bundled_checkpoint_scores_the_published_test_loss(real_stories):
+    """One of them, all 118,200 test targets."""
+    from wordlm.data import corpus_from_stories, make_all_windows
+    from wordlm.prepare_data import cut_subset
+    from wordlm.training import evaluate
+
+    windows = make_all_windows(corpus_from_stories(cut_subset(real_stories), "dgx"))
+    metadata, model = load(ARTIFACTS / "heads" / "multihead_seed11.npz")
+    runs = read_json(ARTIFACTS / "heads" / "comparison.json")["runs"]["multihead"]
+    published = next(run["test_loss"] for run in runs if run["seed"] == metadata["seed"])
+    assert evaluate(model, *windows["test"]) == pytest.approx(published, abs=1e-5)

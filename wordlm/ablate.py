@@ -1,0 +1,98 @@
+"""Measure what each head is worth on the test set: `python -m wordlm.ablate`.
+
+For every attention checkpoint: the test loss with no head off, each head off, all off, and for up to four heads
+every subset, each with zeros and with mean messages in the place of a head that is off. Exact over all test
+targets; the increase has a paired bootstrap interval over stories. Writes one JSON file.
+"""
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from tqdm import tqdm
+
+from wordlm.ablation import all_subsets, mean_messages, paired_interval, shapley_values, subset_losses
+from wordlm.checkpoints import load_bundled
+from wordlm.data import Corpus, DataError, build_corpus, make_all_windows
+from wordlm.files import ARTIFACTS, sha256_file, write_json
+from wordlm.models import CausalAttentionLM
+
+MOST_HEADS_FOR_ALL_SUBSETS = 4
+
+
+def chosen_subsets(heads: int) -> list[tuple[int, ...]]:
+    """Return the sets of heads to switch off: every one for few heads, else none, one at a time, all."""
+    if heads <= MOST_HEADS_FOR_ALL_SUBSETS:
+        return all_subsets(heads)
+    return [(), *((head,) for head in range(heads)), tuple(range(heads))]
+
+
+def measure(model: CausalAttentionLM, windows: dict) -> dict[str, Any]:
+    """Return the losses of one model: the content of one entry of `ablation.json`."""
+    contexts, targets = windows["test"]
+    story = contexts.story_of(torch.arange(len(contexts))).numpy()
+    mean = mean_messages(model, windows["validation"][0])
+    subsets = chosen_subsets(model.heads)
+    losses = subset_losses(model, contexts, targets, subsets, {"zero": None, "mean": mean})
+    baseline = losses["zero", ()].double().numpy()
+    result: dict[str, Any] = {"heads": model.heads, "loss": float(baseline.mean()), "mean_messages": mean.tolist()}
+    for fill in ("zero", "mean"):
+        result[fill] = []
+        for off in subsets:
+            increase = losses[fill, off].double().numpy() - baseline
+            result[fill].append(
+                {
+                    "off": list(off),
+                    "loss": float(losses[fill, off].double().mean()),
+                    "increase": float(increase.mean()),
+                    "interval": paired_interval(increase, story) if off else (0.0, 0.0),
+                }
+            )
+        if model.heads <= MOST_HEADS_FOR_ALL_SUBSETS:
+            loss_without = {tuple(entry["off"]): entry["loss"] for entry in result[fill]}
+            result[f"shapley_{fill}"] = shapley_values(model.heads, loss_without)
+    return result
+
+
+def measure_all(heads_dir: Path, corpus: Corpus) -> dict[str, Any]:
+    """Measure every attention checkpoint in `heads_dir`."""
+    windows = make_all_windows(corpus)
+    contexts, targets = windows["test"]
+    checkpoints = {}
+    paths = sorted(path for path in heads_dir.glob("*.npz") if not path.stem.startswith("mlp"))
+    for path in tqdm(paths, unit="checkpoint"):
+        metadata, model = load_bundled(path, corpus.vocab)
+        checkpoints[path.stem] = {"sha256": sha256_file(path), "seed": metadata["seed"]} | measure(model, windows)
+    return {
+        "split": "test",
+        "targets": len(targets),
+        "stories": int(np.max(contexts.story_of(torch.tensor([len(contexts) - 1])).numpy())) + 1,
+        "data_sha256": corpus.digest,
+        "mean_over": f"{len(windows['validation'][1]):,} validation targets",
+        "interval": "95 %, paired bootstrap over stories, 2,000 resamples, seed 0",
+        "checkpoints": checkpoints,
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data-dir", type=Path, default=Path("work/data"))
+    parser.add_argument("--profile", choices=["smoke", "dgx"], default="dgx")
+    parser.add_argument("--heads-dir", type=Path, default=ARTIFACTS / "heads")
+    parser.add_argument("--output", type=Path, default=Path("work/ablation.json"))
+    args = parser.parse_args()
+    try:
+        result = measure_all(args.heads_dir, build_corpus(args.data_dir, args.profile))
+    except (DataError, ValueError) as error:
+        sys.exit(f"error: {error}")
+    write_json(args.output, result)
+    for name, entry in result["checkpoints"].items():
+        single = {e["off"][0]: e["increase"] for e in entry["zero"] if len(e["off"]) == 1}
+        print(f"{name:22} {entry['loss']:.4f}  " + " ".join(f"-h{h + 1} {v:+.4f}" for h, v in single.items()))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,201 @@
+"""Switching heads off: what the model says without them, for a prompt and for all test targets.
+
+Michel, Levy and Neubig 2019, *Are sixteen heads really better than one?* prune heads this way. A head that is
+off gives zeros, or its mean message over all validation targets, which disturbs the rest less.
+"""
+
+import itertools
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+import torch
+from torch import Tensor
+
+from wordlm.data import Windows
+from wordlm.inspection import next_probabilities
+from wordlm.models import CausalAttentionLM
+from wordlm.scoring import word_losses
+from wordlm.text import Vocab
+
+Fill = Literal["zero", "mean"]
+BATCH = 1024
+
+
+def switches(model: CausalAttentionLM, off: Iterable[int], mean_messages: Tensor | None = None) -> dict:
+    """Return the forward's arguments that switch the heads `off` (from 0), filled with zeros or mean messages."""
+    heads_on = torch.ones(model.heads, dtype=torch.bool)
+    heads_on[list(off)] = False
+    return {"heads_on": heads_on, "off_message": mean_messages}
+
+
+@dataclass(frozen=True)
+class PromptEffect:
+    """What a prompt's predictions become when some heads are off."""
+
+    before: np.ndarray  # (V,) probability of each next word, all heads on
+    after: np.ndarray  # (V,)
+    losses_before: np.ndarray  # (n,) nats, of the prompt's words
+    losses_after: np.ndarray  # (n,)
+
+
+def prompt_effect(
+    model: CausalAttentionLM, ids: Sequence[int], word_ids: Sequence[int], off: Iterable[int], mean: Tensor | None
+) -> PromptEffect:
+    """Run a prompt with and without the heads `off`.
+
+    `ids` is what the model reads of the prompt, `word_ids` its words without BOS.
+    """
+    without = switches(model, off, mean)
+    return PromptEffect(
+        next_probabilities(model, ids),
+        next_probabilities(model, ids, **without),
+        word_losses(model, word_ids),
+        word_losses(model, word_ids, **without),
+    )
+
+
+def next_word_effect(effect: PromptEffect, vocab: Vocab, count: int = 10) -> pd.DataFrame:
+    """Return the words likeliest before or after: `word`, `before`, `after`, `change`, the largest first."""
+    top = np.argsort(-np.maximum(effect.before, effect.after), kind="stable")[:count]
+    before, after = effect.before[top], effect.after[top]
+    return pd.DataFrame(
+        {"word": vocab.decode(top.tolist()), "before": before, "after": after, "change": after - before}
+    )
+
+
+def word_effect(model: CausalAttentionLM, ids: Sequence[int], word: int, mean: Tensor | None = None) -> pd.DataFrame:
+    """Return how each head changes one word's chance: a row for all heads on, then one for each head off.
+
+    Columns: `heads`, `probability`, `rank` (1 = likeliest), `change` of ln probability against all heads on.
+    """
+    rows = []
+    for off in [(), *((head,) for head in range(model.heads))]:
+        probabilities = next_probabilities(model, ids, **switches(model, off, mean))
+        rank = int((probabilities > probabilities[word]).sum()) + 1
+        rows.append((f"without head {off[0] + 1}" if off else "all heads", float(probabilities[word]), rank))
+    table = pd.DataFrame(rows, columns=["heads", "probability", "rank"])
+    table["change"] = np.log(table["probability"]) - math.log(table["probability"][0])
+    return table
+
+
+def loss_table(effect: PromptEffect, labels: Sequence[str]) -> pd.DataFrame:
+    """Return the surprisal of each word of the prompt in nats: `word`, `before`, `after`, `change`."""
+    before, after = effect.losses_before, effect.losses_after
+    return pd.DataFrame({"word": labels, "before": before, "after": after, "change": after - before})
+
+
+# Over all targets of a split
+
+
+def head_value_table(stored: dict) -> pd.DataFrame:
+    """Return what each head of one entry of `ablation.json` is worth on the test set, in nats per token.
+
+    Index: the head. For zeros and for mean messages: the increase of the test loss when it alone is off, its
+    interval (`low`, `high`), and its Shapley value where every subset was measured.
+    """
+    rows = {}
+    for fill in ("zero", "mean"):
+        for entry in stored[fill]:
+            if len(entry["off"]) == 1:
+                row = rows.setdefault(f"head {entry['off'][0] + 1}", {})
+                row[fill], (row[f"{fill} low"], row[f"{fill} high"]) = entry["increase"], entry["interval"]
+    table = pd.DataFrame.from_dict(rows, orient="index")
+    for fill in ("zero", "mean"):
+        if f"shapley_{fill}" in stored:
+            table[f"Shapley, {fill}"] = stored[f"shapley_{fill}"]
+    return table
+
+
+def subset_table(stored: dict) -> pd.DataFrame:
+    """Return every measured set of heads: `off`, and for zeros and mean messages the test loss and its increase."""
+    names = [", ".join(str(head + 1) for head in entry["off"]) or "none" for entry in stored["zero"]]
+    table = pd.DataFrame({"heads off": names})
+    for fill in ("zero", "mean"):
+        table[f"loss, {fill}"] = [entry["loss"] for entry in stored[fill]]
+        table[f"increase, {fill}"] = [entry["increase"] for entry in stored[fill]]
+    return table
+
+
+def stored_entry(stored: dict, fill: Fill, off: Sequence[int]) -> dict | None:
+    """Return the measured entry for a set of heads off, or None where it was not measured."""
+    return next((entry for entry in stored[fill] if entry["off"] == list(off)), None)
+
+
+@torch.inference_mode()
+def mean_messages(model: CausalAttentionLM, contexts: Windows) -> Tensor:
+    """Return each head's mean message at the last slot over all contexts, (H, M)."""
+    total = torch.zeros(model.heads, model.W_V.out_features // model.heads, dtype=torch.float64)
+    for start in range(0, len(contexts), BATCH):
+        total += model.last_slot(contexts[start : start + BATCH])[1].double().sum(0)
+    return (total / len(contexts)).float()
+
+
+@torch.inference_mode()
+def subset_losses(
+    model: CausalAttentionLM,
+    contexts: Windows,
+    targets: Tensor,
+    subsets: Sequence[Sequence[int]],
+    fills: dict,
+    on_share_done: Callable[[float], None] = lambda share: None,
+) -> dict[tuple[Fill, tuple[int, ...]], Tensor]:
+    """Return every target's loss in nats, (N,) float32, with each of `subsets` of the heads off.
+
+    `fills` maps "zero" to None and "mean" to the mean messages. Attention is computed once a batch; only the
+    layers after the heads run again for each subset.
+    """
+    keys = [(fill, tuple(off)) for fill in fills for off in subsets]
+    losses = {key: torch.empty(len(targets)) for key in keys}
+    for start in range(0, len(targets), BATCH):
+        batch = slice(start, start + BATCH)
+        e_last, per_head = model.last_slot(contexts[batch])
+        for fill, off in keys:
+            logits = model.read_out(e_last, per_head, **switches(model, off, fills[fill]))
+            losses[fill, off][batch] = torch.nn.functional.cross_entropy(logits, targets[batch], reduction="none")
+        on_share_done(min(1.0, (start + BATCH) / len(targets)))
+    return losses
+
+
+def all_subsets(heads: int) -> list[tuple[int, ...]]:
+    """Return every set of heads, the empty one first."""
+    return [s for size in range(heads + 1) for s in itertools.combinations(range(heads), size)]
+
+
+def shapley_values(heads: int, loss_without: dict[tuple[int, ...], float]) -> list[float]:
+    """Return each head's share in lowering the loss, in nats per token (Shapley 1953).
+
+    `loss_without` gives the loss for every set of heads switched off. A head's value is what switching it on
+    lowers the loss by, averaged over all orders of switching heads on; the values add up to the loss with no
+    head minus the loss with all.
+    """
+    everyone = frozenset(range(heads))
+    values = []
+    for head in range(heads):
+        value = 0.0
+        for size in range(heads):
+            weight = math.factorial(size) * math.factorial(heads - size - 1) / math.factorial(heads)
+            for on in itertools.combinations(sorted(everyone - {head}), size):
+                without = loss_without[tuple(sorted(everyone - set(on)))]
+                value += weight * (without - loss_without[tuple(sorted(everyone - set(on) - {head}))])
+        values.append(value)
+    return values
+
+
+def paired_interval(
+    differences: np.ndarray, story: np.ndarray, *, resamples: int = 2000, seed: int = 0
+) -> tuple[float, float]:
+    """Return a 95 % bootstrap interval of the mean difference, whole stories drawn with replacement.
+
+    `differences` (N,) are paired losses of the same targets, `story` (N,) which story each belongs to. Words of
+    one story are not independent, so stories are what is drawn (Efron and Tibshirani 1993, chapter 8).
+    """
+    sums = np.bincount(story, weights=differences)
+    counts = np.bincount(story)
+    drawn = np.random.default_rng(seed).integers(len(sums), size=(resamples, len(sums)))
+    means = sums[drawn].sum(1) / counts[drawn].sum(1)
+    low, high = np.quantile(means, [0.025, 0.975])
+    return float(low), float(high)

@@ -1,0 +1,70 @@
+"""How alike two heads are, and which head of one model plays the part of which in another."""
+
+import itertools
+from collections.abc import Sequence
+
+import numpy as np
+
+from wordlm.models import CausalAttentionLM
+from wordlm.scoring import head_weights_as_last
+
+
+def jensen_shannon(p: np.ndarray, q: np.ndarray) -> np.ndarray:
+    """Return the Jensen-Shannon distance of distributions along the last axis: 0 alike, 1 without overlap.
+
+    The square root of the divergence in bits (Endres and Schindelin 2003), so it is a metric.
+    """
+    middle = (p + q) / 2
+
+    def divergence(a: np.ndarray) -> np.ndarray:
+        ratio = np.divide(a, middle, out=np.ones_like(middle), where=a > 0)
+        return (a * np.log2(ratio)).sum(-1)
+
+    return np.sqrt(np.clip((divergence(p) + divergence(q)) / 2, 0, 1))
+
+
+def head_distances(rows: np.ndarray) -> np.ndarray:
+    """Return the distance of every two heads' rows (H, n) as (H, H)."""
+    rows = rows.astype(float)
+    return jensen_shannon(rows[:, None], rows[None])
+
+
+def head_likeness(first: CausalAttentionLM, second: CausalAttentionLM, texts: Sequence[Sequence[int]]) -> np.ndarray:
+    """Return how alike each head of `first` is to each of `second`, (H1, H2), 1 for equal rows.
+
+    `texts` are word ids of at most 63 words. The likeness is 1 minus the mean Jensen-Shannon distance of the
+    two heads' rows, over every word of every text as the last word read; the start mark's own row, which is
+    always 1, is left out.
+    """
+    total, count = np.zeros((first.heads, second.heads)), 0
+    for text in texts:
+        a, b = (head_weights_as_last(model, text)[:, 1:].astype(float) for model in (first, second))
+        total += jensen_shannon(a[:, None], b[None]).sum(-1)
+        count += a.shape[1]
+    return 1 - total / count
+
+
+def best_matching(likeness: np.ndarray) -> list[int]:
+    """Return for each head (row) its partner (column), one to one, with the largest total likeness.
+
+    Tries every pairing: for at most 8 heads.
+    """
+    heads = len(likeness)
+    if heads > 8:
+        raise ValueError(f"at most 8 heads can be matched by trying every pairing, got {heads}")
+    pairings = itertools.permutations(range(heads))
+    return list(max(pairings, key=lambda columns: sum(likeness[row, column] for row, column in enumerate(columns))))
+
+
+# Short, ordinary sentences of the stories' kind, written for this project: on what a head does with them rests
+# which head of another model is called its partner.
+LIKENESS_TEXTS = (
+    "once upon a time there was a little girl named lily . she had a red ball .",
+    "tom and his dog went to the park . they saw a big tree and a small bird .",
+    'the cat said , " i want to play with you . " the mouse was scared .',
+    "one day , ben found a shiny stone in the garden . he showed it to his mom .",
+    "it was a sunny day and the birds were singing . mia felt very happy .",
+    'the bear was hungry . he looked for honey , but the bees said , " no ! "',
+    "sara made a cake with her grandma . they put it on the table and smiled .",
+    "the boy lost his hat . he looked under the bed and behind the door .",
+)

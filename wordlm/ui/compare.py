@@ -1,0 +1,74 @@
+"""What the Compare page draws: two models side by side, and heads matched across seeds."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from wordlm.text import EncodedPrompt, Vocab
+from wordlm.ui.blocks import chart, number_table
+from wordlm.ui.escape import for_html
+from wordlm.ui.resources import Checkpoint
+
+
+def compare_next_words(probabilities: dict[str, np.ndarray], vocab: Vocab, count: int = 10) -> pd.DataFrame:
+    """Draw and return the likeliest next words of two models side by side."""
+    either = np.maximum(*probabilities.values())
+    top = np.argsort(-either, kind="stable")[:count]
+    table = pd.DataFrame({"word": vocab.decode(top.tolist()), **{n: p[top] for n, p in probabilities.items()}})
+    firsts = {name: vocab.itos[int(p.argmax())] for name, p in probabilities.items()}
+    said = "; ".join(
+        f"{for_html(name)}: <b>{for_html(word)}</b>, {probabilities[name].max():.3f}" for name, word in firsts.items()
+    )
+    st.html(f"<p>The likeliest next word. {said}.</p>")
+    number_table(table, "next_words_ab", alt="The likeliest next words under A and B")
+    return table
+
+
+def compare_surprisal(prompt: EncodedPrompt, surprisals: dict[str, np.ndarray], figures: dict) -> pd.DataFrame:
+    """Draw and return the surprisal of each typed word under two models."""
+    table = pd.DataFrame({"word": prompt.word_labels, **surprisals})
+    first, second = surprisals
+    table["B − A"] = table[second] - table[first]
+    widest = int(table["B − A"].abs().idxmax())
+    means = "; ".join(f"{for_html(name)}: {values.mean():.4f}" for name, values in surprisals.items())
+    st.html(
+        f"<p>Mean surprisal in nats per word. {means}. "
+        f"They differ most at <b>{for_html(table['word'][widest])}</b>.</p>"
+    )
+    chart(figures["Surprisal of each typed word"], "surprisal", "Surprisal of each typed word under A and B")
+    number_table(table, "surprisal_table", alt="Surprisal of each typed word under A and B")
+    return table
+
+
+def say_closest(distances: pd.DataFrame) -> None:
+    """Say which of the four heads is closest to the one head, and how close their mean is."""
+    to_one = distances.iloc[0, 1:]
+    heads = to_one.drop("mean of the four")
+    st.write(
+        f"Of the four, {heads.idxmin().removeprefix('four heads, ')} is closest to the one head, at {heads.min():.3f}; "
+        f"the mean of the four is at {to_one['mean of the four']:.3f}."
+    )
+
+
+def partner_table(first: Checkpoint, likeness: dict[int, np.ndarray], match: Callable) -> pd.DataFrame:
+    """Return, for each head of `first`, its partner at every other seed and how alike the two are."""
+    table = pd.DataFrame({f"head, seed {first.seed}": range(1, first.heads + 1)})
+    for seed, matrix in likeness.items():
+        partners = match(matrix)
+        table[f"partner, seed {seed}"] = [partner + 1 for partner in partners]
+        table[f"likeness, seed {seed}"] = matrix[range(len(partners)), partners]
+    return table
+
+
+def say_partners(partners: pd.DataFrame, seeds: tuple[int, ...]) -> None:
+    """Say how often a head keeps its number at another seed."""
+    heads = partners.iloc[:, 0]
+    kept = sum(int((partners[f"partner, seed {seed}"] == heads).sum()) for seed in seeds[1:])
+    of = len(partners) * (len(seeds) - 1)
+    second = " and ".join(f"head {partners[f'partner, seed {seed}'][1]} at seed {seed}" for seed in seeds[1:])
+    st.write(
+        f"Head 2 at seed {seeds[0]} is most like {second}. Of {of} matches, {kept} keep their number: "
+        "a head's number is only the order in which its coordinates stand."
+    )

@@ -1,0 +1,98 @@
+"""What the Explore page draws: pictures, shaded text, the steps of one weight."""
+
+import math
+from collections.abc import Callable
+
+import pandas as pd
+import plotly.graph_objects as go
+import streamlit as st
+
+from wordlm.arithmetic import WeightSteps, step_table, term_table
+from wordlm.inspection import Inspection
+from wordlm.text import EncodedPrompt
+from wordlm.ui.blocks import number_table
+from wordlm.ui.charts import MENU, head_hue, vector_bars
+from wordlm.ui.components import token_row
+from wordlm.ui.escape import for_html
+
+
+def heatmaps(picture: go.Figure, heads: list[int], title: str) -> None:
+    """Draw the heatmaps; several keep their size on a phone and scroll sideways."""
+    with st.container(key="heads_many" if len(heads) > 1 else "heads_one"):
+        st.plotly_chart(
+            picture,
+            key="heatmaps",
+            config=MENU,
+            alt=f"Attention weights of {title}, one square a head: row is the query, column the key.",
+        )
+
+
+def shaded_text(
+    seen: Inspection, prompt: EncodedPrompt, head: int, query: int, shade_by: str, on_pick: Callable[[int], None]
+) -> None:
+    """Draw the text with each token tinted by its weight in one head, and the weight below it."""
+    weights = seen.weights[head]
+    by_key = shade_by == "keys of the query"
+    shown = weights[query] if by_key else weights[:, query]
+    unseen = range(query + 1, len(shown)) if by_key else range(query)
+    notes = ["–" if i in unseen else f"{shown[i]:.3f}" for i in range(len(shown))]
+    shades = [None if i in unseen else float(shown[i]) for i in range(len(shown))]
+    token_row(prompt, notes, key="shaded", chosen=query, on_pick=on_pick, shades=shades, hue=head_hue(head))
+
+
+def one_weight(explained: WeightSteps, prompt: EncodedPrompt, softmax: pd.DataFrame) -> None:
+    """Draw the calculation of one weight: the sentence, the vectors as bars, the steps, the terms."""
+    e = explained
+    st.html(
+        f"<p>Head {e.head + 1}: the weight of the key <b>{for_html(prompt.labels[e.key])}</b> for the query "
+        f"<b>{for_html(prompt.labels[e.query])}</b> is <b>{e.weight:.3f}</b>. "
+        f"By hand and by the model differ by at most {e.largest_difference:.1e}.</p>"
+    )
+    bars, steps = st.columns([2, 3])
+    vectors = {"e, query": e.e_query, "e, key": e.e_key, "q": e.q, "k": e.k, "q × k": e.q * e.k}
+    with bars:
+        st.plotly_chart(
+            vector_bars(vectors, head_hue(e.head)),
+            key="vectors",
+            config=MENU,
+            alt="The embeddings of query and key, their q and k, and the products of the coordinates, as bars",
+        )
+    with steps:
+        st.dataframe(
+            step_table(e), hide_index=True, height="content", alt="The calculation of the weight, step by step"
+        )
+    terms, row = st.columns(2)
+    with terms:
+        st.caption("The dot product, term by term.")
+        number_table(term_table(e), "dot_product", alt="The dot product term by term")
+    with row:
+        st.caption("The softmax over the row of scores.")
+        number_table(softmax, "softmax", alt="The softmax over the row")
+
+
+def next_word_block(picture: go.Figure, words: pd.DataFrame) -> None:
+    """Draw the likeliest next words as bars and as a table."""
+    bars_column, words_column = st.columns([3, 2])
+    with bars_column:
+        st.plotly_chart(
+            picture,
+            key="next",
+            config=MENU,
+            alt=f"The ten likeliest next words; the first is {words['word'][0]} with {words['probability'][0]:.3f}.",
+        )
+    with words_column:
+        number_table(
+            words.drop(columns="id"), "next_words", alt="The ten likeliest next words with their probabilities"
+        )
+
+
+def word_in_words(word: str, effect: pd.DataFrame) -> None:
+    """Say how likely one word is, and which head matters most for it."""
+    change = effect["change"][1:]
+    most = int(change.abs().idxmax())
+    factor = math.exp(effect["change"][most])
+    st.html(
+        f"<p><b>{for_html(word)}</b> has probability {effect['probability'][0]:.4f}, rank {effect['rank'][0]:,} of the "
+        f"vocabulary. Head {most} matters most for it: without that head its probability is {factor:.2f} times as "
+        "large.</p>"
+    )

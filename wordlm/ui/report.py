@@ -1,0 +1,46 @@
+"""One HTML file that holds a view: it opens offline and needs nothing beside it."""
+
+import datetime
+import html
+
+import pandas as pd
+import plotly.graph_objects as go
+
+from wordlm.files import ARTIFACTS, sha256_file
+from wordlm.ui.resources import Checkpoint
+
+_STYLE = """
+body { font: 15px/1.5 system-ui, sans-serif; max-width: 75rem; margin: 2rem auto; padding: 0 1rem; color: #222; }
+table { border-collapse: collapse; font-variant-numeric: tabular-nums; margin: 0.5rem 0 1.5rem; }
+td, th { padding: 0.2rem 0.6rem; border-bottom: 1px solid #ddd; text-align: right; }
+.table { overflow-x: auto; }
+"""
+
+
+def html_report(
+    title: str,
+    text: str,
+    checkpoints: list[Checkpoint],
+    tables: dict[str, pd.DataFrame],
+    figures: dict[str, go.Figure],
+    *,
+    today: datetime.date,
+) -> str:
+    """Return the report as one page: prompt, checkpoints with their digests, date, pictures, tables."""
+    parts = [f"<h1>{html.escape(title)}</h1>"]
+    parts.append(f'<p>Prompt: <b><bdi style="white-space: pre-wrap">{html.escape(text)}</bdi></b></p><ul>')
+    for one in checkpoints:
+        digest = sha256_file(ARTIFACTS / "heads" / one.file)
+        parts.append(f"<li>{html.escape(one.name)}: <code>{one.file}</code>, SHA-256 <code>{digest}</code></li>")
+    parts.append(f"</ul><p>Made on {today.isoformat()}. Row = query, column = key; weights are after the softmax.</p>")
+    for place, (name, figure) in enumerate(figures.items()):
+        # The first picture brings the drawing library along, 4 MB, so the file needs no network.
+        drawn = figure.to_html(full_html=False, include_plotlyjs=place == 0, config={"displaylogo": False})
+        parts.append(f"<h2>{html.escape(name)}</h2>{drawn}")
+    for name, table in tables.items():
+        rows = table.to_html(float_format="{:.3f}".format, escape=True, border=0)
+        parts.append(f'<h2>{html.escape(name)}</h2><div class="table">{rows}</div>')
+    return (
+        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{html.escape(title)}</title>'
+        f"<style>{_STYLE}</style></head><body>{''.join(parts)}</body></html>"
+    )

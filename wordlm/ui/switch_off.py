@@ -1,0 +1,87 @@
+"""What the Switch-heads-off page says and draws."""
+
+import pandas as pd
+import streamlit as st
+
+from wordlm.ablation import Fill, PromptEffect, stored_entry, subset_losses
+from wordlm.text import Vocab
+from wordlm.ui.escape import for_html
+from wordlm.ui.resources import Checkpoint, ablation_of, data_is_present, mean_messages_of, model_of, story_windows
+
+WORTH_HELP = {
+    "zero": "Increase of the test loss, in nats per token, with zeros in the place of this head",
+    "mean": "Increase of the test loss, in nats per token, with its mean message in the place of this head",
+    "Shapley, zero": "The head's share in lowering the loss, averaged over all orders of switching heads on",
+    "Shapley, mean": "The same with mean messages for the heads that are off",
+    "message norm": "In your prompt: the length of what the head adds to the last word",
+    "largest weight": "In your prompt: the largest weight in the head's last row",
+}
+
+
+def heads_named(off: tuple[int, ...]) -> str:
+    """Return "no head", "head 1" or "heads 1, 3"."""
+    if not off:
+        return "no head"
+    return f"head{'s' * (len(off) > 1)} {', '.join(str(head + 1) for head in off)}"
+
+
+def say_next_word_effect(effect: PromptEffect, vocab: Vocab, without: str) -> None:
+    """Say which next word is likeliest before and after."""
+    before, after = int(effect.before.argmax()), int(effect.after.argmax())
+    st.html(
+        f"<p>With all heads the likeliest next word is <b>{for_html(vocab.itos[before])}</b>, "
+        f"{effect.before[before]:.3f}; "
+        f"{without} it is <b>{for_html(vocab.itos[after])}</b>, {effect.after[after]:.3f}.</p>"
+    )
+
+
+def say_loss_effect(losses: pd.DataFrame, without: str) -> None:
+    """Say how the mean surprisal changes, and for which word most."""
+    most = int(losses["change"].abs().idxmax())
+    st.html(
+        f"<p>Mean surprisal: {losses['before'].mean():.4f} nats per word with all heads, {losses['after'].mean():.4f} "
+        f"{without}. It changes most for <b>{for_html(losses['word'][most])}</b>, by {losses['change'][most]:+.4f}.</p>"
+    )
+
+
+def say_weight_is_not_influence(values: pd.DataFrame) -> None:
+    """Say which head looks most sharply and which one matters most."""
+    if len(values) == 1:
+        return
+    sharp, worth = values["largest weight"].idxmax(), values["zero"].idxmax()
+    st.write(
+        f"In your prompt {sharp} looks most sharply, at {values['largest weight'].max():.3f}; on the test set {worth} "
+        f"is worth most, {values['zero'].max():.4f} nats per token. "
+        + ("Here they are the same head." if sharp == worth else "Weight and influence are not the same.")
+    )
+
+
+def recompute(chosen: Checkpoint, fill: Fill, off: tuple[int, ...]) -> None:
+    """Offer to measure the chosen heads anew on the test stories, where they are, and compare with what is stored."""
+    entry = stored_entry(ablation_of(chosen), fill, off)
+    if entry is not None:
+        low, high = entry["interval"]
+        st.write(
+            f"Stored for {heads_named(off)} off, {fill}: test loss {entry['loss']:.4f}, an increase of "
+            f"{entry['increase']:+.4f} ({low:+.4f} to {high:+.4f})."
+        )
+    if not data_is_present():
+        st.caption(
+            "The test stories are not on this machine, so the stored numbers cannot be measured again here. "
+            "`python -m wordlm.prepare_data --profile dgx` brings them."
+        )
+        return
+    if st.button("Measure again on all test targets"):
+        contexts, targets = story_windows()["test"]
+        mean = mean_messages_of(chosen) if fill == "mean" else None
+        bar = st.progress(0.0, "Scoring the test targets …")
+        losses = subset_losses(model_of(chosen), contexts, targets, [off], {fill: mean}, bar.progress)
+        bar.empty()
+        loss = float(losses[fill, off].double().mean())
+        said = f"Measured now: {loss:.6f} nats per token over {len(targets):,} targets."
+        if entry is None:
+            st.success(f"{said} This set of heads was not stored.")
+        elif abs(loss - entry["loss"]) < 1e-5:
+            st.success(f"{said} It agrees with the stored {entry['loss']:.6f}.")
+        else:
+            st.error(f"{said} It differs from the stored {entry['loss']:.6f}: the weights or the stories are others.")
