@@ -26,7 +26,9 @@ class Step:
     @property
     def difference(self) -> float:
         """The largest |by hand - model's|; equal infinities differ by 0."""
-        return float(np.max(np.where(self.by_hand == self.model, 0, np.abs(self.by_hand - self.model))))
+        if np.array_equal(self.by_hand, self.model):
+            return 0.0
+        return float(np.abs(self.by_hand - self.model).max())
 
 
 @dataclass(frozen=True)

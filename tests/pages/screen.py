@@ -1,0 +1,58 @@
+"""Opening a page without a browser, and reading what is on it."""
+
+import base64
+import json
+
+import numpy as np
+from streamlit.testing.v1 import AppTest
+
+from wordlm.files import REPOSITORY
+
+
+class Screen:
+    """A page as a visitor has it before them."""
+
+    def __init__(self, page: str, prompt: str | None, params: dict[str, str]) -> None:
+        self.app = AppTest.from_file(str(REPOSITORY / "app.py"), default_timeout=60)
+        for name, value in params.items():
+            self.app.query_params[name] = value
+        self.app.run()
+        if page != "explore":
+            self.app.switch_page(f"pages/{page}.py").run()
+        if prompt is not None:
+            self.app.text_input(key="prompt").set_value(prompt).run()
+        assert not self.app.exception, self.app.exception
+
+    def tokens(self, key: str = "tokens") -> list[dict]:
+        """What a row of tokens is given to show."""
+        return json.loads(next(e.proto.json for e in self.app.get("bidi_component") if e.key == key))["tokens"]
+
+    def figure(self, key: str) -> dict:
+        return json.loads(next(e.proto.spec for e in self.app.get("plotly_chart") if e.key == key))
+
+    def table(self, alt: str):
+        """The table whose accessible name contains `alt`."""
+        return next(e.value for e in self.app.dataframe if alt in e.proto.alt)
+
+    def has_table(self, alt: str) -> bool:
+        return any(alt in e.proto.alt for e in self.app.dataframe)
+
+    @property
+    def text(self) -> str:
+        """Every sentence on the page, HTML included as it is."""
+        kinds = ("markdown", "caption", "info", "warning", "success", "error", "subheader")
+        said = [element.value for kind in kinds for element in getattr(self.app, kind)]
+        return " ".join([*said, *(element.proto.body for element in self.app.get("html"))])
+
+
+def array(value) -> np.ndarray:
+    """Read an array of a figure: base64 with a dtype, or a plain list with None for NaN."""
+    if not isinstance(value, dict):
+        return np.array(value, float)
+    flat = np.frombuffer(base64.b64decode(value["bdata"]), np.dtype(value["dtype"]))
+    return flat.reshape([int(side) for side in str(value["shape"]).split(",")]) if "shape" in value else flat
+
+
+def softmax(logits: np.ndarray) -> np.ndarray:
+    powers = np.exp(logits.astype(float) - logits.max())
+    return powers / powers.sum()

@@ -1,0 +1,97 @@
+"""The page that switches heads off, without a browser."""
+
+import numpy as np
+import pytest
+import torch
+
+from wordlm.files import ARTIFACTS, read_json
+from wordlm.text import encode_prompt
+
+PROMPT = "a little dog found a red hat"
+
+
+@pytest.fixture(scope="module")
+def stored():
+    return read_json(ARTIFACTS / "heads" / "ablation.json")["checkpoints"]
+
+
+@pytest.mark.parametrize("off", [(), (0,), (1, 3), (0, 1, 2, 3)])
+@pytest.mark.parametrize("fill", ["zero", "mean"])
+def test_next_word_and_losses_are_those_of_the_plain_forward(open_page, bundled, vocab, stored, off, fill):
+    screen = open_page("switch_off")
+    screen.app.button_group(key="off").set_value([str(head + 1) for head in off]).run()
+    screen.app.button_group(key="fill").set_value(fill).run()
+    assert not screen.app.exception
+    model = bundled("multihead_seed11")
+    on = torch.tensor([head not in off for head in range(4)])
+    mean = torch.tensor(stored["multihead_seed11"]["mean_messages"]) if fill == "mean" else None
+
+    def logits(text, **switches):
+        ids = torch.from_numpy(encode_prompt(text, vocab).input_ids)
+        with torch.inference_mode():
+            return model.forward_details(ids, **switches)["logits"][0].log_softmax(-1)
+
+    words = screen.table("Probabilities of the next words")
+    ids = [vocab.itos.index(word) for word in words["word"]]
+    np.testing.assert_allclose(words["before"], logits(PROMPT).exp()[ids], atol=1e-5)
+    np.testing.assert_allclose(words["after"], logits(PROMPT, heads_on=on, off_message=mean).exp()[ids], atol=1e-5)
+
+    losses = screen.table("Surprisal of each word")
+    typed = PROMPT.split()
+    for place, word in enumerate(typed):
+        before = " ".join(typed[:place])
+        expected = -logits(before, heads_on=on, off_message=mean)[vocab.itos.index(word)]
+        assert losses["after"][place] == pytest.approx(expected.item(), abs=1e-4)
+
+
+def test_what_a_head_is_worth_is_what_is_stored(open_page, stored):
+    table = open_page("switch_off").table("What each head is worth")
+    entry = stored["multihead_seed11"]
+    for head in range(4):
+        alone = next(e for e in entry["zero"] if e["off"] == [head])
+        assert table["zero"].iloc[head] == alone["increase"]
+        assert [table["zero low"].iloc[head], table["zero high"].iloc[head]] == alone["interval"]
+    np.testing.assert_allclose(table["Shapley, zero"], entry["shapley_zero"])
+
+
+def test_weight_and_influence_stand_side_by_side(open_page, details):
+    table = open_page("switch_off").table("What each head is worth")
+    weights = details(PROMPT, "multihead_seed11")["weights"][:, -1]
+    np.testing.assert_allclose(table["largest weight"], weights.max(1), atol=1e-6)
+
+
+def test_every_set_of_four_heads_is_listed(open_page):
+    table = open_page("switch_off").table("Test loss for each set of heads off")
+    assert len(table) == 16
+    assert table["heads off"].iloc[0] == "none"
+    assert table["heads off"].iloc[-1] == "1, 2, 3, 4"
+
+
+def test_the_mlp_has_no_head_to_switch_off(open_page):
+    screen = open_page("switch_off", model="MLP")
+    assert "The MLP has no heads" in screen.text
+    assert not screen.app.dataframe
+
+
+def test_heads_that_a_smaller_model_lacks_are_forgotten(open_page):
+    screen = open_page("switch_off", model="8")
+    screen.app.button_group(key="off").set_value(["7", "8"]).run()
+    screen.app.button_group(key="model").set_value("2").run()
+    assert not screen.app.exception
+    assert len(screen.table("What each head is worth")) == 2
+
+
+def test_without_the_stories_the_page_says_how_to_get_them(open_page, monkeypatch, tmp_path):
+    monkeypatch.setattr("wordlm.ui.resources.DATA_DIR", tmp_path)
+    assert "python -m wordlm.prepare_data" in open_page("switch_off").text
+
+
+def test_measuring_again_agrees_with_what_is_stored(open_page, monkeypatch, tmp_path, real_stories):
+    from wordlm.prepare_data import prepare
+
+    prepare("dgx", tmp_path, real_stories)
+    monkeypatch.setattr("wordlm.ui.resources.DATA_DIR", tmp_path)
+    screen = open_page("switch_off")
+    next(button for button in screen.app.button if "Measure again" in button.label).click().run(timeout=200)
+    assert not screen.app.exception
+    assert "It agrees with the stored" in screen.text
