@@ -42,8 +42,13 @@ if with_heads:
     figures["Weights of the chosen query"] = charts.row_heatmap(rows.drop(columns="sum"), scale)
     tables["Weights of the chosen query"] = rows
     st.caption(f"The weights of the query {blocks.quoted(prompt, query)}, one line a head.")
-    blocks.chart(figures["Weights of the chosen query"], "rows", "The weights of the query, one line a head")
-    blocks.number_table(rows, "rows_table", index=True, alt="The weights of the query, one row a head")
+    blocks.picture_and_table(
+        figures["Weights of the chosen query"],
+        rows,
+        "rows",
+        index=True,
+        alt="The weights of the query, one row a head",
+    )
     measures = pd.concat(
         {name: head_measures(model_of(pair[name]), seen, query) for name, seen in with_heads.items()},
         names=["model", None],
@@ -77,15 +82,21 @@ blend = weight_table({"one head": one, "four heads": four}, prompt, query).drop(
 blend.loc["mean of the four"] = blend.iloc[1:].mean()
 figures["One head beside four"] = charts.row_heatmap(blend, scale)
 tables["One head beside four"] = blend
-blocks.chart(figures["One head beside four"], "blend", "One head's row, the four heads' rows and their mean")
-blocks.number_table(blend, "blend_table", index=True, alt="One head's row, the four heads' rows and their mean")
+blocks.picture_and_table(
+    figures["One head beside four"],
+    blend,
+    "blend",
+    index=True,
+    alt="One head's row, the four heads' rows and their mean",
+)
 distances = pd.DataFrame(head_distances(blend.to_numpy()), index=blend.index, columns=blend.index)
 st.caption("How far apart the rows are: the Jensen-Shannon distance, 0 for equal rows, 1 for rows without overlap.")
 figures["Distances of the rows"] = charts.matrix_heatmap(distances, rows="row", columns="row", unit="distance, 0 to 1")
 tables["Distances of the rows"] = distances
-blocks.chart(figures["Distances of the rows"], "distances", "Jensen-Shannon distances of the rows")
 view.say_closest(distances)
-blocks.number_table(distances, "distances_table", index=True, alt="Jensen-Shannon distances of the rows")
+blocks.picture_and_table(
+    figures["Distances of the rows"], distances, "distances", index=True, alt="Jensen-Shannon distances of the rows"
+)
 
 st.subheader("A head's name does not travel")
 st.caption(
@@ -105,7 +116,6 @@ for seed in SEEDS[1:]:
         likeness, rows=f"seed {SEEDS[0]}", columns=f"seed {seed}", unit="likeness, 0 to 1"
     )
     tables[name] = likeness
-    blocks.chart(figures[name], f"likeness_{seed}", name)
-    blocks.number_table(likeness, f"likeness_table_{seed}", index=True, alt=name)
+    blocks.picture_and_table(figures[name], likeness, f"likeness_{seed}", index=True, alt=name)
 
 blocks.take_away("compare", "Two models side by side", choice.text, [*dict.fromkeys([a, b])], tables, figures)

@@ -90,7 +90,9 @@ if has_heads:
 
 st.subheader("What comes next?")
 st.caption(f"The ten likeliest of {len(vocab):,} words after the prompt, by {chosen.name}.")
-view.next_word_block(figures["The ten likeliest next words"], words)
+blocks.picture_and_table(
+    figures["The ten likeliest next words"], words.drop(columns="id"), "next", alt="The ten likeliest next words"
+)
 word = controls.choose_word(vocab, int(words["id"][0]))
 if has_heads:
     effect = word_effect(model_of(chosen), prompt.ids, word)

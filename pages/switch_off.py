@@ -38,8 +38,12 @@ labels = [f"{rank} · {word}" for rank, word in enumerate(words["word"], 1)]
 series = {"all heads": words["before"].to_numpy(), without: words["after"].to_numpy()}
 figures["Next words before and after"] = charts.paired_bars(labels, series, "probability")
 tables["Next words before and after"] = words
-blocks.chart(figures["Next words before and after"], "next_effect", "Probabilities of the next words, before and after")
-blocks.number_table(words, "next_effect_table", alt="Probabilities of the next words, before and after")
+blocks.picture_and_table(
+    figures["Next words before and after"],
+    words,
+    "next_effect",
+    alt="Probabilities of the next words",
+)
 
 st.subheader("What happens to the prompt's own words?")
 st.caption("The surprisal of each word in nats, −ln of its probability after the words before it. Lower is better.")
@@ -49,8 +53,9 @@ if prompt.word_ids:
     figures["Surprisal before and after"] = charts.paired_bars(list(losses["word"]), series, "surprisal, nats")
     tables["Surprisal before and after"] = losses
     view.say_loss_effect(losses, without)
-    blocks.chart(figures["Surprisal before and after"], "loss_effect", "Surprisal of each word, before and after")
-    blocks.number_table(losses, "loss_effect_table", alt="Surprisal of each word, before and after")
+    blocks.picture_and_table(
+        figures["Surprisal before and after"], losses, "loss_effect", alt="Surprisal of each word, before and after"
+    )
 else:
     st.info("The prompt is empty, so it has no words to score. Type some words above.")
 
@@ -71,8 +76,11 @@ figures["Increase of the test loss"] = charts.interval_points(
     "increase of the test loss, nats per token",
 )
 tables["What each head is worth"] = values
-blocks.chart(
-    figures["Increase of the test loss"], "worth", "Increase of the test loss without each head, with interval"
+st.plotly_chart(
+    figures["Increase of the test loss"],
+    key="worth",
+    config=charts.MENU,
+    alt="Increase of the test loss without each head, with its interval",
 )
 view.say_weight_is_not_influence(values)
 blocks.number_table(values, "worth_table", index=True, alt="What each head is worth", decimals=4, help=view.WORTH_HELP)

@@ -11,13 +11,13 @@ def prompt_box(page: Page):
 
 
 def tokens(page: Page):
-    return page.locator(".tokens .token b")
+    return page.locator(".st-key-tokens b")
 
 
 def test_typing_a_prompt_changes_tokens_table_and_picture(page, server):
     page.goto(server)
     expect(tokens(page)).to_have_text(["<BOS>", "a", "little", "dog", "found", "a", "red", "hat"])
-    expect(page.locator(".js-plotly-plot").first).to_be_visible()
+    expect(page.locator("[class*=st-key-heads] .js-plotly-plot")).to_be_visible()
     before = page.locator(".heads-said").inner_text()
 
     prompt_box(page).fill("the happy bird sang")
@@ -27,7 +27,9 @@ def test_typing_a_prompt_changes_tokens_table_and_picture(page, server):
     # The grid is drawn on a canvas; its accessible copy holds the column headers.
     expect(page.get_by_test_id("stDataFrame").first.locator("th", has_text="4 · sang")).to_be_attached()
     expect(page.get_by_test_id("stDataFrame").first.locator("th", has_text="7 · hat")).not_to_be_attached()
-    expect(page.locator(".js-plotly-plot").first.locator(".ytick", has_text="4 · sang").first).to_be_attached()
+    expect(
+        page.locator("[class*=st-key-heads] .js-plotly-plot").locator(".ytick", has_text="4 · sang").first
+    ).to_be_attached()
     assert "prompt=the+happy+bird+sang" in page.url or "prompt=the%20happy%20bird%20sang" in page.url
 
 
@@ -35,7 +37,7 @@ def test_a_pasted_link_restores_the_view(page, server):
     page.goto(f"{server}/?prompt=one+big+bear&model=8&scale=logarithmic")
     expect(tokens(page)).to_have_text(["<BOS>", "one", "big", "bear"])
     expect(page.locator(".heads-said")).to_contain_text("head 8")
-    expect(page.locator(".js-plotly-plot").first).to_contain_text("weight, logarithmic")
+    expect(page.locator("[class*=st-key-heads] .js-plotly-plot")).to_contain_text("weight, logarithmic")
 
 
 def test_a_link_to_a_page_of_a_fresh_server_shows_the_shared_controls(page, fresh_server):
@@ -75,14 +77,14 @@ def test_odd_words_stand_on_screen_as_typed(page, server):
             "_",
         ]
     )
-    labels = page.locator(".js-plotly-plot").first.locator(".ytick text")
+    labels = page.locator("[class*=st-key-heads] .js-plotly-plot").locator(".ytick text")
     expect(labels.filter(has_text="16 · :").first).to_be_attached()
     expect(labels.filter(has_text="<BOS>").first).to_be_attached()
 
 
 def test_prompt_tokens_and_pictures_fit_the_first_screen(page, server):
     page.goto(server)
-    picture = page.locator(".js-plotly-plot").first
+    picture = page.locator("[class*=st-key-heads] .js-plotly-plot")
     expect(picture).to_be_visible()
     box = picture.bounding_box()
     assert box["y"] + box["height"] <= 768
@@ -94,7 +96,7 @@ def test_a_phone_shows_prompt_then_tokens_then_one_head(browser, server):
     )
     page = context.new_page()
     page.goto(server)
-    picture = page.locator(".js-plotly-plot").first
+    picture = page.locator("[class*=st-key-heads] .js-plotly-plot")
     expect(picture).to_be_visible()
     tops = [item.bounding_box()["y"] for item in (prompt_box(page), tokens(page).first, picture)]
     assert tops == sorted(tops)

@@ -103,9 +103,15 @@ def quoted(prompt: EncodedPrompt, place: int) -> str:
     return f"*{for_markdown(prompt.labels[place])}*"
 
 
-def chart(figure: go.Figure, key: str, alt: str) -> None:
-    """Draw a figure with the shared menu."""
-    st.plotly_chart(figure, key=key, config=MENU, alt=alt)
+def picture_and_table(
+    figure: go.Figure, table: pd.DataFrame, name: str, *, alt: str, index: bool = False, decimals: int = 3
+) -> None:
+    """Draw a figure and, beside it (below on a phone), the same numbers as a table with its download."""
+    picture, numbers = st.columns([3, 2])
+    with picture:
+        st.plotly_chart(figure, key=name, config=MENU, alt=alt)
+    with numbers:
+        number_table(table, f"{name}_table", alt=alt, index=index, decimals=decimals)
 
 
 def take_away(name: str, title: str, text: str, checkpoints: list[Checkpoint], tables: dict, figures: dict) -> None:

@@ -295,7 +295,7 @@ def matrix_heatmap(matrix: pd.DataFrame, *, rows: str, columns: str, unit: str) 
         "colorbar": {"thickness": 12, "title": {"text": unit, "side": "right"}, "outlinewidth": 0},
         "hovertemplate": f"{rows} %{{y}}, {columns} %{{x}}: %{{z:.3f}}<extra></extra>",
     }
-    side = max(260, 60 + 34 * len(values))
+    side = max(280, 90 + 34 * len(values))
     axis = {"type": "category", "showgrid": False, "ticks": "", "fixedrange": True, "automargin": True}
     layout = {
         "xaxis": axis | {"title": {"text": columns}},

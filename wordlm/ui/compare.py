@@ -7,7 +7,7 @@ import pandas as pd
 import streamlit as st
 
 from wordlm.text import EncodedPrompt, Vocab
-from wordlm.ui.blocks import chart, number_table
+from wordlm.ui.blocks import number_table, picture_and_table
 from wordlm.ui.escape import for_html
 from wordlm.ui.resources import Checkpoint
 
@@ -37,8 +37,8 @@ def compare_surprisal(prompt: EncodedPrompt, surprisals: dict[str, np.ndarray], 
         f"<p>Mean surprisal in nats per word. {means}. "
         f"They differ most at <b>{for_html(table['word'][widest])}</b>.</p>"
     )
-    chart(figures["Surprisal of each typed word"], "surprisal", "Surprisal of each typed word under A and B")
-    number_table(table, "surprisal_table", alt="Surprisal of each typed word under A and B")
+    picture = figures["Surprisal of each typed word"]
+    picture_and_table(picture, table, "surprisal", alt="Surprisal of each typed word under A and B")
     return table
 
 

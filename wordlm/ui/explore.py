@@ -70,22 +70,6 @@ def one_weight(explained: WeightSteps, prompt: EncodedPrompt, softmax: pd.DataFr
         number_table(softmax, "softmax", alt="The softmax over the row")
 
 
-def next_word_block(picture: go.Figure, words: pd.DataFrame) -> None:
-    """Draw the likeliest next words as bars and as a table."""
-    bars_column, words_column = st.columns([3, 2])
-    with bars_column:
-        st.plotly_chart(
-            picture,
-            key="next",
-            config=MENU,
-            alt=f"The ten likeliest next words; the first is {words['word'][0]} with {words['probability'][0]:.3f}.",
-        )
-    with words_column:
-        number_table(
-            words.drop(columns="id"), "next_words", alt="The ten likeliest next words with their probabilities"
-        )
-
-
 def word_in_words(word: str, effect: pd.DataFrame) -> None:
     """Say how likely one word is, and which head matters most for it."""
     change = effect["change"][1:]

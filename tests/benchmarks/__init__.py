@@ -1,0 +1,1 @@
+"""Timings, printed and never asserted: `python -m tests.benchmarks.NAME`."""

@@ -1,0 +1,131 @@
+"""How fast the pages answer: `python -m tests.benchmarks.pages`.
+
+Server: the time of one rerun after the prompt changed (median and 95th percentile), without a browser. As a
+reference, the model's own share of it: `forward_details` and `forward` for the same prompt, measured in turn.
+Browser: from the last key typed to the first frame in which the new picture stands, and the bytes that the
+server sent for it. The prompt control waits 250 ms for a further key, which is part of that time.
+"""
+
+import argparse
+import statistics
+import time
+from pathlib import Path
+
+import torch
+from playwright.sync_api import sync_playwright
+from streamlit.testing.v1 import AppTest
+
+from tests.browser.conftest import CHROMIUM, FLAGS, start_server, stop_server
+from wordlm.files import REPOSITORY
+from wordlm.text import encode_prompt
+from wordlm.ui.resources import checkpoint, model_of, vocabulary
+
+TOKENS = (8, 16, 64)
+STORY = (
+    "once upon a time there was a little girl named lily who lived in a big house near the park . one day she found "
+    "a red ball under the tree and took it home to show it to her mom and dad . they were very happy and said that "
+    "she could play with it in the garden all day long with her friend tom ."
+)
+PAGES = ("explore", "compare", "switch_off")
+
+
+def prompt_of(tokens: int, last: str) -> str:
+    """Return a prompt that fills `tokens` positions, the start mark included, and ends with the word `last`."""
+    return " ".join([*STORY.split()[: tokens - 2], last])
+
+
+def summary(seconds: list[float]) -> tuple[float, float]:
+    """Return median and 95th percentile in milliseconds."""
+    ordered = sorted(seconds)
+    return 1e3 * statistics.median(ordered), 1e3 * ordered[int(0.95 * (len(ordered) - 1))]
+
+
+def server_times(page: str, tokens: int, repeats: int) -> tuple[list[float], list[float]]:
+    """Return the seconds of reruns with a new last word, and of the model alone, alternating."""
+    app = AppTest.from_file(str(REPOSITORY / "app.py"), default_timeout=60).run()
+    if page != "explore":
+        app.switch_page(f"pages/{page}.py").run()
+    model, reruns, model_alone = model_of(checkpoint("4", 11)), [], []
+    # Words that were not used before, so that no cache answers.
+    words = vocabulary().itos[200 : 200 + repeats]
+    for word in words:
+        text = prompt_of(tokens, word)
+        app.text_input(key="prompt").set_value(text)
+        start = time.perf_counter()
+        app.run()
+        reruns.append(time.perf_counter() - start)
+        assert not app.exception
+        ids = torch.from_numpy(encode_prompt(text, vocabulary()).input_ids)
+        start = time.perf_counter()
+        with torch.inference_mode():
+            model.forward_details(ids)
+            model(ids)
+        model_alone.append(time.perf_counter() - start)
+    return reruns[1:], model_alone[1:]
+
+
+# Resolves with the time of the first frame after Plotly has drawn a picture in which `label` is a key.
+WAIT_FOR_PICTURE = """
+(label) => new Promise((resolve) => {
+  const chart = document.querySelector('[class*="st-key-heads"] .js-plotly-plot');
+  const drawn = () => chart.data[0].x.includes(label) && requestAnimationFrame(() => resolve(performance.now()));
+  chart.on("plotly_afterplot", drawn);
+  drawn();
+})
+"""
+
+
+def browser_times(url: str, tokens: int, repeats: int) -> tuple[list[float], list[int]]:
+    """Return seconds from the last key to the new picture of Explore, and the bytes received for each."""
+    times, sizes = [], []
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        page = browser.new_page(viewport={"width": 1366, "height": 768})
+        received = [0]
+        page.on("websocket", lambda ws: ws.on("framereceived", lambda frame: count(received, frame)))
+        page.goto(f"{url}/?prompt={prompt_of(tokens, 'dog').replace(' ', '+')}")
+        page.wait_for_selector("[class*=st-key-heads] .js-plotly-plot .ytick")
+        page.wait_for_timeout(2000)
+        box = page.get_by_role("textbox", name="Prompt")
+        for word in vocabulary().itos[400 : 400 + repeats]:
+            box.fill(prompt_of(tokens, word)[:-1])
+            page.wait_for_timeout(1500)
+            received[0] = 0
+            pressed = page.evaluate("performance.now()")
+            box.press_sequentially(word[-1])
+            shown = page.evaluate(WAIT_FOR_PICTURE, f"{tokens - 1} · {word}")
+            times.append((shown - pressed) / 1e3)
+            page.wait_for_timeout(500)
+            sizes.append(received[0])
+        browser.close()
+    return times, sizes
+
+
+def count(total: list[int], frame: str | bytes) -> None:
+    total[0] += len(frame)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--repeats", type=int, default=25)
+    repeats = parser.parse_args().repeats
+    print(f"{'page':12} {'tokens':>6}  {'server ms: median':>17} {'p95':>6}  {'model ms':>8}  {'ratio':>6}")
+    for page in PAGES:
+        for tokens in TOKENS:
+            reruns, model_alone = server_times(page, tokens, repeats)
+            (median, p95), (model, _) = summary(reruns), summary(model_alone)
+            print(f"{page:12} {tokens:6}  {median:17.1f} {p95:6.1f}  {model:8.2f}  {median / model:6.1f}")
+    if CHROMIUM is None:
+        print("no Chromium here, so nothing is measured in a browser")
+        return
+    process, url = start_server(Path("/dev/null"))
+    print(f"\n{'explore':12} {'tokens':>6}  {'key to picture ms: median':>25} {'p95':>6}  {'kB sent':>8}")
+    for tokens in TOKENS:
+        times, sizes = browser_times(url, tokens, min(repeats, 12))
+        median, p95 = summary(times)
+        print(f"{'':12} {tokens:6}  {median:25.0f} {p95:6.0f}  {statistics.median(sizes) / 1e3:8.0f}")
+    stop_server(process)
+
+
+if __name__ == "__main__":
+    main()
