@@ -14,9 +14,9 @@ from wordlm.ui.resources import (
     checkpoint,
     inspection_of,
     likeness_of,
-    losses_of,
     model_of,
     probabilities_of,
+    scores_of,
     vocabulary,
 )
 
@@ -67,7 +67,7 @@ st.caption(
     "0 for a word it was sure of. The first word follows the start mark alone."
 )
 if prompt.word_ids:
-    surprisals = {name: losses_of(c, prompt.word_ids) for name, c in pair.items()}
+    surprisals = {name: scores_of(c, prompt.word_ids).losses for name, c in pair.items()}
     figures["Surprisal of each typed word"] = charts.paired_bars(
         list(prompt.word_labels), surprisals, "surprisal, nats"
     )

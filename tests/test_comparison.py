@@ -57,7 +57,7 @@ def without_times(comparison):
 
 def test_the_whole_comparison_has_three_kinds_at_three_seeds(undisturbed, smoke_corpus):
     comparison = read_json(undisturbed / "heads" / "comparison.json")
-    assert set(comparison) == {"runs", "aggregate", "environment", "protocol"}
+    assert set(comparison) == {"runs", "aggregate", "environment", "protocol", "baselines"}
     assert list(comparison["runs"]) == ["mlp", "attention", "multihead"]
     for kind, runs in comparison["runs"].items():
         assert [one["seed"] for one in runs] == [11, 29, 47]

@@ -5,6 +5,7 @@ the same command picks up where it was stopped. The best validation checkpoint o
 test targets.
 
     output-dir/protocol.json            what every run in this folder shares
+    output-dir/baselines.json           the test losses of counting words, pairs and triples
     output-dir/runs/NAME_seedS.json     the numbers of one finished run
     output-dir/heads/NAME_seedS.npz     its weights
     output-dir/heads/comparison.json    all finished runs and their mean and sample standard deviation
@@ -22,6 +23,7 @@ from typing import Any
 import torch
 from tqdm import tqdm
 
+from wordlm.baselines import score_baselines
 from wordlm.checkpoints import save_model_npz
 from wordlm.data import Corpus, DataError, build_corpus, make_all_windows
 from wordlm.files import read_json, write_json
@@ -170,7 +172,7 @@ def aggregate(runs: list[dict[str, Any]]) -> dict[str, dict[str, float | None]]:
 
 
 def write_comparison(folder: Path) -> None:
-    """Gather all finished runs of `folder` into `heads/comparison.json` and `benchmark.json`."""
+    """Gather all finished runs of `folder` and the baselines into `heads/comparison.json` and `benchmark.json`."""
     runs: dict[str, list[dict[str, Any]]] = {}
     records = [read_json(path) for path in sorted((folder / "runs").glob("*.json"))]
     order = {kind: place for place, kind in enumerate(KINDS)}
@@ -182,6 +184,7 @@ def write_comparison(folder: Path) -> None:
         "aggregate": {group: aggregate(group_runs) for group, group_runs in runs.items()},
         "environment": environment,
         "protocol": read_json(folder / "protocol.json"),
+        "baselines": read_json(folder / "baselines.json"),
     }
     write_json(folder / "heads" / "comparison.json", comparison)
     two = ("mlp", "attention")
@@ -194,6 +197,8 @@ def run_comparison(runs: list[Run], corpus: Corpus, config: TrainConfig, folder:
     """Carry out the runs that `folder` lacks, with one progress bar over all their steps."""
     claim_folder(folder, describe_protocol(corpus, config))
     windows = make_all_windows(corpus)
+    if not (folder / "baselines.json").exists():
+        write_json(folder / "baselines.json", score_baselines(corpus))
     todo = [run for run in runs if not (folder / "runs" / f"{run.name}.json").exists()]
     with tqdm(total=len(todo) * config.steps, unit="step", smoothing=0.05) as bar:
         for run in todo:

@@ -1,6 +1,7 @@
 """How well a model expects a text that it is given: the surprisal of each word in its own context."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -22,26 +23,41 @@ def prefix_windows(word_ids: Sequence[int]) -> Windows:
     return Windows(StoryStream.of([list(word_ids)]), CONTEXT_LEN)
 
 
-def word_log_probabilities(model: LanguageModel, word_ids: Sequence[int], **switches: Tensor | None) -> np.ndarray:
-    """Return ln p over the vocabulary at each word's place, (n, V) float32, in nats."""
-    contexts = prefix_windows(word_ids)
+@dataclass(frozen=True)
+class WordScores:
+    """How each word of a text was expected; arrays of length n."""
+
+    losses: np.ndarray
+    """-ln p of the word in nats, its surprisal."""
+    ranks: np.ndarray
+    """1 where the word was the likeliest."""
+
+    @property
+    def cross_entropy(self) -> float:
+        """The sum of the losses over their number, nats per word."""
+        return float(self.losses.astype(float).mean())
+
+
+def score_words(model: LanguageModel, word_ids: Sequence[int], **switches: Tensor | None) -> WordScores:
+    """Score each word of a text of any length in its own context of up to 64 positions.
+
+    An unknown word scores the `<UNK>` target. `switches` switch heads off, as in `CausalAttentionLM.forward`.
+    """
+    contexts, n = prefix_windows(word_ids), len(word_ids)
+    targets = torch.tensor(word_ids, dtype=torch.int64)
+    losses, ranks = torch.empty(n), torch.empty(n, dtype=torch.int64)
     with torch.inference_mode():
-        parts = [
-            model(contexts[start : min(start + BATCH, len(word_ids))], **switches).log_softmax(-1)
-            for start in range(0, len(word_ids), BATCH)
-        ]
-    return torch.cat(parts).numpy() if parts else np.empty((0, 0), np.float32)
+        for start in range(0, n, BATCH):
+            batch = slice(start, min(start + BATCH, n))
+            logits = model(contexts[batch], **switches)
+            losses[batch] = torch.nn.functional.cross_entropy(logits, targets[batch], reduction="none")
+            ranks[batch] = (logits > logits.gather(1, targets[batch, None])).sum(1) + 1
+    return WordScores(losses.numpy(), ranks.numpy())
 
 
 def word_losses(model: LanguageModel, word_ids: Sequence[int], **switches: Tensor | None) -> np.ndarray:
-    """Return the surprisal -ln p of each word of a text in nats, (n,).
-
-    `switches` switch heads off, as in `CausalAttentionLM.forward`; the MLP has none.
-    """
-    if len(word_ids) == 0:
-        return np.empty(0, np.float32)
-    log_probabilities = word_log_probabilities(model, word_ids, **switches)
-    return -np.take_along_axis(log_probabilities, np.asarray(word_ids)[:, None], axis=1)[:, 0]
+    """Return the surprisal -ln p of each word of a text in nats, (n,), as `score_words`."""
+    return score_words(model, word_ids, **switches).losses
 
 
 def head_weights_as_last(model: CausalAttentionLM, word_ids: Sequence[int]) -> np.ndarray:

@@ -179,6 +179,12 @@ def encode_prompt(text: str, vocab: Vocab, context_len: int = CONTEXT_LEN) -> En
     )
 
 
+def typed_words(text: str, vocab: Vocab) -> tuple[list[str], list[int]]:
+    """Return the words of a text as typed and their ids, all of them and without a start mark."""
+    pairs = _cut(text)
+    return [surface for surface, _ in pairs], vocab.encode(token for _, token in pairs)
+
+
 def left_pad(ids: Sequence[int], context_len: int = CONTEXT_LEN) -> np.ndarray:
     """Return the model's input for at most `context_len` ids: (1, context_len) int64, PAD on the left."""
     padded = np.full((1, context_len), PAD, dtype=np.int64)

@@ -18,7 +18,8 @@ def weight_sentence(page: Page):
 def click_cell(page: Page, head: int, query: int, key: int, of: int) -> None:
     """Click the middle of one heatmap cell; `of` is the number of positions."""
     plot = page.locator("[class*=st-key-heads] .js-plotly-plot")
-    expect(plot.locator(".hm, .heatmaplayer").first).to_be_attached()
+    expect(plot).to_have_count(1)
+    expect(plot.locator(".heatmaplayer image").first).to_be_attached()
     layer = plot.locator(f".subplot.{'xy' if head == 1 else f'x{head}y{head}'}")
     plot.scroll_into_view_if_needed()
     box = layer.locator(".heatmaplayer image").bounding_box()

@@ -72,6 +72,16 @@ def number_table(
         if pd.api.types.is_float_dtype(table[column])
     }
     st.dataframe(table, hide_index=not index, column_config=numbers, alt=alt)
+    _csv_button(table, name, index=index)
+
+
+def text_table(table: pd.DataFrame, name: str, *, alt: str) -> None:
+    """Draw a short table whole, with its download as CSV."""
+    st.dataframe(table, hide_index=True, height="content", alt=alt)
+    _csv_button(table, name, index=False)
+
+
+def _csv_button(table: pd.DataFrame, name: str, *, index: bool) -> None:
     st.download_button(
         "Download as CSV",
         lambda: table.to_csv(index=index).encode("utf-8-sig"),

@@ -368,3 +368,24 @@ def interval_points(table: pd.DataFrame, groups: dict[str, tuple[str, str, str]]
     figure.update_xaxes(type="category", fixedrange=True)
     figure.update_yaxes(title=axis_title, zeroline=True, fixedrange=True)
     return figure
+
+
+def model_bars(names: list[str], values: np.ndarray, axis_title: str) -> go.Figure:
+    """Draw one horizontal bar a model, the first on top."""
+    labels = [for_plotly(name) for name in names]
+    figure = go.Figure(
+        go.Bar(
+            x=values,
+            y=labels,
+            orientation="h",
+            text=[f"{value:.4f}" for value in values],
+            textposition="outside",
+            cliponaxis=False,
+            marker_color=ACCENT,
+            hovertemplate="%{y}: %{x:.4f}<extra></extra>",
+        )
+    )
+    figure.update_layout(height=70 + 30 * len(names), margin={"l": 8, "r": 64, "t": 8, "b": 8}, bargap=0.3)
+    figure.update_xaxes(title=axis_title, rangemode="tozero", fixedrange=True)
+    figure.update_yaxes(autorange="reversed", type="category", ticklabelstandoff=6, fixedrange=True)
+    return figure

@@ -17,7 +17,8 @@ from wordlm.data import build_corpus, make_all_windows, stories_path
 from wordlm.files import ARTIFACTS, REPOSITORY, read_json
 from wordlm.inspection import Inspection, inspect_ids, next_probabilities
 from wordlm.models import DEFAULT_HEADS, LanguageModel
-from wordlm.scoring import word_losses
+from wordlm.results import check_comparison
+from wordlm.scoring import WordScores, score_words
 from wordlm.text import EncodedPrompt, Vocab, encode_prompt, tokenize
 
 DATA_DIR = Path(os.environ.get("WORDLM_DATA", REPOSITORY / "work" / "data"))
@@ -100,10 +101,10 @@ def probabilities_of(chosen: Checkpoint, ids: tuple[int, ...]) -> np.ndarray:
     return inspection_of(chosen, ids).next_probabilities
 
 
-@st.cache_data(max_entries=64, show_spinner=False)
-def losses_of(chosen: Checkpoint, word_ids: tuple[int, ...]) -> np.ndarray:
-    """Return the surprisal in nats of each word of a text, each read as the next word, (n,)."""
-    return word_losses(model_of(chosen), word_ids)
+@st.cache_resource(max_entries=64, show_spinner=False)
+def scores_of(chosen: Checkpoint, word_ids: tuple[int, ...]) -> WordScores:
+    """Return how a model expected each word of a text; at most 120 kB an entry of 10,000 words."""
+    return score_words(model_of(chosen), word_ids)
 
 
 @st.cache_data(max_entries=16, show_spinner="Comparing the heads over several sentences …")
@@ -138,3 +139,20 @@ def data_is_present() -> bool:
 def story_windows() -> dict:
     """Return the windows of the prepared stories."""
     return make_all_windows(build_corpus(DATA_DIR, "dgx"))
+
+
+def comparison_of() -> dict:
+    """Return `artifacts/heads/comparison.json`, checked."""
+    path = ARTIFACTS / "heads" / "comparison.json"
+    return _comparison(str(path), path.stat().st_mtime_ns)
+
+
+@st.cache_resource(max_entries=2, show_spinner=False)
+def _comparison(path: str, changed: int) -> dict:
+    return check_comparison(read_json(path))
+
+
+@st.cache_resource(show_spinner=False)
+def course_results() -> dict:
+    """Return the course's published results."""
+    return read_json(ARTIFACTS / "course.json")

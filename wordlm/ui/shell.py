@@ -24,6 +24,8 @@ def run_app() -> None:
             st.Page(pages / "explore.py", title="Explore", url_path="explore", default=True),
             st.Page(pages / "compare.py", title="Compare heads", url_path="compare"),
             st.Page(pages / "switch_off.py", title="Switch heads off", url_path="switch_off"),
+            st.Page(pages / "perplexity.py", title="Perplexity", url_path="perplexity"),
+            st.Page(pages / "benchmark.py", title="Benchmark", url_path="benchmark"),
         ],
         position="top",
     )

@@ -1,0 +1,95 @@
+from wordlm.ui.shell import inside_app
+
+inside_app()
+
+import streamlit as st
+
+from wordlm.measures import losses_of_probabilities, parse_probabilities, probability_table
+from wordlm.text import typed_words
+from wordlm.ui import blocks, charts, controls
+from wordlm.ui import perplexity as view
+from wordlm.ui.escape import for_markdown
+from wordlm.ui.resources import MODELS, checkpoint, scores_of, vocabulary
+
+choice = controls.shared_choice()
+vocab = vocabulary()
+
+st.subheader("What do probabilities make of a loss?")
+st.caption(
+    "For each target the model gave the right word some probability p. Its loss is −ln p; the mean of the losses is "
+    "the *cross-entropy*; its exponential is the *perplexity*, which is 1 over the geometric mean of the probabilities."
+)
+typed = st.text_area(
+    "Probabilities of the right words: commas, spaces or lines; 25% and 1/4 work too",
+    view.EXAMPLE_PROBABILITIES,
+    height=80,
+    key="probabilities",
+    persist_state="session",
+)
+try:
+    probabilities = parse_probabilities(typed)
+except ValueError as error:
+    st.error(for_markdown(f"{error}."))
+else:
+    view.measures_row(losses_of_probabilities(probabilities))
+    if 0 in probabilities:
+        st.write("A target with probability 0 has an infinite loss, so cross-entropy and perplexity are infinite.")
+    table = probability_table(probabilities)
+    blocks.number_table(table, "probabilities_table", alt="The loss of each target and the running mean", decimals=4)
+    view.one_more_prediction(probabilities)
+    st.caption(
+        "Perplexity is no accuracy: a model can be right every time and still have a high one, if it is unsure. Nor "
+        "is it a count of words, though a model that hesitates evenly between N words has perplexity N."
+    )
+
+st.subheader("How well does a model expect a text?")
+st.caption(
+    "Each word is scored after the up to 64 positions before it, exactly as in training: the first after the start "
+    f"mark alone. The end of the text is not scored. "
+    f"The deeper the tint, the bigger the surprise of {choice.checkpoint.name}."
+)
+controls.say_other_seed(choice)
+text = st.text_area("Text", view.EXAMPLE_TEXT, height=120, key="text", persist_state="session")
+words, ids = typed_words(text, vocab)
+if not words:
+    st.info("There is no word to score yet. Type or paste a text above.")
+    st.stop()
+if len(words) > view.MOST_WORDS:
+    st.warning(f"The text has {len(words):,} words; the first {view.MOST_WORDS:,} are scored.")
+    words, ids = words[: view.MOST_WORDS], ids[: view.MOST_WORDS]
+
+models = {c.name: c for c in (checkpoint(model, choice.seed) for model in MODELS)}
+with st.spinner("Scoring the text under every model …", show_time=True):
+    scores = {name: scores_of(c, tuple(ids)) for name, c in models.items()}
+chosen = scores[choice.checkpoint.name]
+
+view.warn_of_unknown(ids)
+view.measures_row(chosen.losses)
+view.shaded_words(words, ids, chosen.losses)
+word_table = view.word_score_table(words, ids, chosen, vocab)
+blocks.number_table(word_table, "words", alt="Probability, rank and loss of each word")
+
+st.subheader("Which model expects it best?")
+st.caption("The same words and the same targets for every model, so these may be compared. Lower is better.")
+model_table = view.model_table(scores)
+blocks.picture_and_table(
+    charts.model_bars(model_table["model"].tolist(), model_table["perplexity"].to_numpy(), "perplexity"),
+    model_table,
+    "models",
+    alt="Perplexity of the text under each model",
+    decimals=4,
+)
+best, worst = model_table["perplexity"].idxmin(), model_table["perplexity"].idxmax()
+st.write(
+    f"{model_table['model'][best]} expects the text best, perplexity {model_table['perplexity'][best]:.4f}; "
+    f"{model_table['model'][worst]} worst, {model_table['perplexity'][worst]:.4f}."
+)
+st.caption("Where the models differ most, in nats.")
+blocks.number_table(view.disagreement_table(words, scores), "differ", alt="The words on which the models differ most")
+
+st.subheader("When may two perplexities be compared?")
+st.caption(
+    "Only with the same tokenizer and the same targets. The total loss of a text is shared out over its targets, and "
+    "another way to cut the text gives another number of them. Nor do two texts compare: one may simply be easier."
+)
+view.other_units(float(chosen.losses.astype(float).sum()), words, text)

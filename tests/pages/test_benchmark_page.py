@@ -1,0 +1,148 @@
+"""The Benchmark page without a browser: every figure comes from the JSON."""
+
+import json
+
+import numpy as np
+import pytest
+
+from tests.pages.screen import array
+from wordlm.files import ARTIFACTS, read_json, write_json
+from wordlm.results import summary_table
+from wordlm.run_head_comparison import aggregate
+
+
+@pytest.fixture
+def ours():
+    return read_json(ARTIFACTS / "heads" / "comparison.json")
+
+
+@pytest.fixture
+def changed_artifacts(monkeypatch, tmp_path, ours):
+    """Show another `comparison.json` in the place of the bundled one."""
+
+    def change(edit) -> dict:
+        edit(ours)
+        for group, runs in ours["runs"].items():
+            ours["aggregate"][group] = aggregate(runs)
+        write_json(tmp_path / "heads" / "comparison.json", ours)
+        (tmp_path / "course.json").write_bytes((ARTIFACTS / "course.json").read_bytes())
+        monkeypatch.setattr("wordlm.ui.resources.ARTIFACTS", tmp_path)
+        # The models of the shared controls are not read on this page.
+        return ours
+
+    return change
+
+
+def test_the_summary_is_that_of_the_file(open_page, ours):
+    shown = open_page("benchmark").table("Test loss, perplexity and seconds of each model")
+    assert shown.to_dict() == summary_table(ours).to_dict()
+    assert "3.1283" in shown.set_index("model").loc["4 heads", "test loss"]
+
+
+def test_another_file_gives_another_page(open_page, changed_artifacts):
+    def edit(comparison):
+        comparison["runs"]["multihead"][0]["test_loss"] = 1.2345
+
+    changed = changed_artifacts(edit)
+    from wordlm.ui import resources
+
+    vocabulary = resources.vocabulary()
+    assert vocabulary  # loaded before the artifacts moved
+    screen = open_page("benchmark")
+    runs = screen.table("Test loss of every run")
+    assert 1.2345 in runs["test loss"].tolist()
+    points = [y for trace in screen.figure("runs")["data"] for y in array(trace["y"])]
+    assert 1.2345 in points
+    assert sorted(points) == pytest.approx(sorted(runs["test loss"]))
+    mean = changed["aggregate"]["multihead"]["test_loss"]["mean"]
+    assert (
+        f"{mean:.4f}"
+        in screen.table("Test loss, perplexity and seconds").set_index("model").loc["4 heads", "test loss"]
+    )
+    pairs = screen.table("Test losses of four heads and one head by seed")
+    assert pairs["multihead"][0] == 1.2345
+    curve = screen.figure("head_curve")["data"][0]
+    assert mean == pytest.approx(array(curve["y"])[list(array(curve["x"])).index(4)])
+
+
+def test_missing_runs_are_said_to_be_missing(open_page, changed_artifacts):
+    def edit(comparison):
+        comparison["runs"]["multihead"] = comparison["runs"]["multihead"][:1]
+
+    changed_artifacts(edit)
+    screen = open_page("benchmark")
+    assert "Some runs are missing" in screen.text
+    assert "these runs are missing" in screen.text
+    table = screen.table("Test loss, perplexity and seconds").set_index("model")
+    assert table.loc["4 heads", "seeds"] == "1 of 3"
+
+
+def test_every_run_s_curve_has_its_kept_step_marked(open_page, ours):
+    traces = open_page("benchmark").figure("curves")["data"]
+    runs = [run for group in ours["runs"].values() for run in group]
+    assert len(traces) == len(runs)
+    for trace, run in zip(traces, runs, strict=True):
+        starred = [
+            x for x, symbol in zip(array(trace["x"]), trace["marker"]["symbol"], strict=True) if symbol == "star"
+        ]
+        assert starred == [run["selected_step"]]
+        np.testing.assert_allclose(array(trace["y"]), [entry["validation_loss"] for entry in run["history"]])
+
+
+def test_the_course_s_results_stand_apart_and_gaps_are_compared(open_page, ours):
+    screen = open_page("benchmark")
+    table = screen.table("The course's results beside these")
+    assert table[table["run"] == "course"]["test loss"].tolist() == [
+        "3.9433 ± 0.0077",
+        "3.4450 ± 0.0105",
+        "3.3597 ± 0.0212",
+    ]
+    gaps = screen.table("Differences of test losses").set_index("difference of test losses")
+    mean = {group: ours["aggregate"][group]["test_loss"]["mean"] for group in ("mlp", "attention", "multihead")}
+    assert gaps.loc["4 heads − 1 head", "here"] == pytest.approx(mean["multihead"] - mean["attention"])
+    assert gaps.loc["4 heads − 1 head", "course"] == pytest.approx(3.3597 - 3.4450)
+    assert "levels of loss may not be compared" in screen.text
+
+
+def test_the_baselines_are_those_of_the_file(open_page, ours):
+    table = open_page("benchmark").table("Test loss of counting words").set_index("model")
+    for name in ("uniform", "unigram", "bigram", "trigram"):
+        assert table.loc[name, "test loss"] == ours["baselines"][name]["test_loss"]
+
+
+def test_conditions_are_those_of_the_file(open_page, ours):
+    screen = open_page("benchmark")
+    for alt, part in (("The machine and the versions", "environment"), ("The settings of every run", "protocol")):
+        table = screen.table(alt)
+        assert dict(zip(table["field"], table["value"], strict=True)) == {k: str(v) for k, v in ours[part].items()}
+
+
+def upload(screen, content: bytes):
+    screen.app.file_uploader(key="own").set_value(("comparison.json", content, "application/json")).run()
+    assert not screen.app.exception
+    return screen
+
+
+def test_an_uploaded_comparison_is_seen_in_the_same_views(open_page, ours):
+    ours["runs"]["attention"][0]["test_loss"] = 2.5
+    ours["aggregate"]["attention"] = aggregate(ours["runs"]["attention"])
+    screen = upload(open_page("benchmark"), json.dumps(ours).encode())
+    assert 2.5 in screen.table("Test loss of every run")["test loss"].tolist()
+    screen.app.button_group(key="source").set_value("ours").run()
+    assert 2.5 not in screen.table("Test loss of every run")["test loss"].tolist()
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"{", "is no JSON text"),
+        (b"\xff\xfe", "is no JSON text"),
+        (b"[" * 100_000, "is no JSON text"),
+        (b"[]", "the file must hold a JSON object"),
+        (b'{"runs": {}}', "aggregate is missing"),
+    ],
+)
+def test_a_malformed_upload_is_refused_and_ours_stays(open_page, content, message):
+    screen = upload(open_page("benchmark"), content)
+    assert message in screen.app.error[0].value
+    assert screen.has_table("Test loss of every run")

@@ -1,0 +1,115 @@
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from wordlm.measures import losses_of_probabilities, parse_probabilities, perplexity, probability_table
+
+probability = st.floats(1e-12, 1)
+probabilities = st.lists(probability, min_size=1, max_size=50)
+
+
+def cross_entropy(values) -> float:
+    return float(losses_of_probabilities(values).mean())
+
+
+def test_the_example_of_the_definition():
+    table = probability_table([0.5, 0.25, 0.125])
+    assert table["loss, nats"].round(4).tolist() == [0.6931, 1.3863, 2.0794]
+    assert table["loss, bits"].tolist() == pytest.approx([1, 2, 3])
+    assert table["running mean, nats"].iloc[-1] == pytest.approx(1.3863, abs=5e-5)
+    assert perplexity(table["running mean, nats"].iloc[-1]) == pytest.approx(4)
+
+
+@given(probabilities, st.randoms())
+def test_the_order_of_targets_does_not_matter(values, random):
+    shuffled = values.copy()
+    random.shuffle(shuffled)
+    assert cross_entropy(shuffled) == pytest.approx(cross_entropy(values))
+
+
+@given(probabilities, probabilities)
+def test_texts_joined_weigh_by_their_numbers_of_targets(first, second):
+    together = (cross_entropy(first) * len(first) + cross_entropy(second) * len(second)) / (len(first) + len(second))
+    assert cross_entropy(first + second) == pytest.approx(together)
+
+
+@given(probabilities)
+def test_perplexity_is_one_over_the_geometric_mean(values):
+    geometric_mean = math.prod(value ** (1 / len(values)) for value in values)
+    assert perplexity(cross_entropy(values)) == pytest.approx(1 / geometric_mean, rel=1e-6)
+
+
+@given(probability, st.integers(1, 30))
+def test_equal_probabilities_give_their_reciprocal(value, count):
+    assert perplexity(cross_entropy([value] * count)) == pytest.approx(1 / value)
+
+
+@given(probabilities)
+def test_the_running_mean_ends_at_the_cross_entropy(values):
+    assert probability_table(values)["running mean, nats"].iloc[-1] == pytest.approx(cross_entropy(values))
+
+
+def test_a_probability_of_zero_makes_the_perplexity_infinite():
+    assert losses_of_probabilities([0.5, 0]).tolist() == [pytest.approx(math.log(2)), math.inf]
+    assert perplexity(cross_entropy([0.5, 0])) == math.inf
+    assert perplexity(1e6) == math.inf
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("0.5, 0.25, 0.125", [0.5, 0.25, 0.125]),
+        ("0.5 0.25\n0.125", [0.5, 0.25, 0.125]),
+        ("50%, 25 %;12.5%", [0.5, 0.25, 0.125]),
+        ("1/2 1/4 , 1 / 8", [0.5, 0.25, 0.125]),
+        ("1, 0, 1e-3,.5", [1, 0, 0.001, 0.5]),
+        ("  ,, 0.5,,", [0.5]),
+        ("0%", [0]),
+        ("50%25%", [0.5, 0.25]),
+    ],
+)
+def test_probabilities_are_read_as_people_write_them(text, values):
+    assert parse_probabilities(text) == pytest.approx(values)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "no probability yet"),
+        (" , ", "no probability yet"),
+        ("0.5, cat", "entry 2, cat, is not a number"),
+        ("0.5 1.5", "entry 2, 1.5, is above 1"),
+        ("-0.1", "entry 1, -0.1, is below 0"),
+        ("120%", "entry 1, 120%, is above 1"),
+        ("1/0", "entry 1, 1/0, is not a number"),
+        ("1/", "entry 1, 1/, is not a number"),
+        ("nan", "entry 1, nan, is not a finite number"),
+        ("0.1 inf", "entry 2, inf, is not a finite number"),
+        ("3/2", "entry 1, 3/2, is above 1"),
+        ("1/2/3", "entry 1, 1/2/3, is not a number"),
+        ("x" * 99, "entry 1, " + "x" * 19 + "…, is not a number"),
+        ("0.5 " * 10_001, "10,001 entries, at most 10,000"),
+    ],
+)
+def test_a_wrong_entry_is_named_with_what_is_wrong(text, message):
+    with pytest.raises(ValueError) as error:
+        parse_probabilities(text)
+    assert message in str(error.value)
+
+
+@given(st.text(max_size=60))
+def test_any_text_is_read_or_refused_with_a_sentence(text):
+    try:
+        values = parse_probabilities(text)
+    except ValueError as error:
+        assert str(error)
+    else:
+        assert values and all(0 <= value <= 1 for value in values)
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=20))
+def test_what_is_written_is_read_back(values):
+    np.testing.assert_array_equal(parse_probabilities(", ".join(map(repr, values))), values)

@@ -1,0 +1,144 @@
+import copy
+import math
+
+import pytest
+
+from wordlm.results import (
+    check_comparison,
+    mean_interval,
+    paired_differences,
+    run_table,
+    student_quantile,
+    summary_table,
+)
+from wordlm.run_head_comparison import aggregate
+
+
+def comparison() -> dict:
+    runs = {}
+    for group, heads, base in (("mlp", None, 3.7), ("attention", 1, 3.2), ("multihead", 4, 3.1)):
+        runs[group] = [
+            {
+                "seed": seed,
+                "heads": heads,
+                "parameters": 10,
+                "selected_step": 20,
+                "validation_loss": base,
+                "test_loss": base + place / 100,
+                "test_perplexity": math.exp(base + place / 100),
+                "runtime_seconds": 5.0 + place,
+                "history": [{"step": 10, "validation_loss": base + 1}, {"step": 20, "validation_loss": base}],
+            }
+            for place, seed in enumerate((11, 29, 47))
+        ]
+    return {
+        "runs": runs,
+        "aggregate": {group: aggregate(group_runs) for group, group_runs in runs.items()},
+        "environment": {"accelerator": "cpu"},
+        "protocol": {"steps": 20},
+        "baselines": {"uniform": {"test_loss": 8.0, "test_perplexity": 2981.0}},
+    }
+
+
+def test_what_the_command_writes_is_accepted():
+    assert check_comparison(comparison()) == comparison()
+
+
+def remove(*path):
+    def change(value):
+        for key in path[:-1]:
+            value = value[key]
+        del value[path[-1]]
+
+    return change
+
+
+def put(new, *path):
+    def change(value):
+        for key in path[:-1]:
+            value = value[key]
+        value[path[-1]] = new
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        (remove("runs"), "runs is missing"),
+        (put([], "runs"), "runs is missing or is no object"),
+        (put({}, "runs"), "runs is empty"),
+        (put([], "runs", "mlp"), "runs.mlp must be a list with at least one run"),
+        (remove("aggregate", "attention"), "aggregate.attention is missing"),
+        (remove("environment"), "environment is missing"),
+        (remove("runs", "mlp", 1, "test_loss"), r"runs.mlp[1].test_loss must be a finite number"),
+        (put("3.7", "runs", "mlp", 0, "test_loss"), "runs.mlp[0].test_loss must be a finite number"),
+        (put(math.nan, "runs", "mlp", 0, "test_loss"), "runs.mlp[0].test_loss must be a finite number"),
+        (put(True, "runs", "mlp", 0, "seed"), "runs.mlp[0].seed must be a whole number"),
+        (put(29, "runs", "mlp", 0, "seed"), "runs.mlp has a seed twice"),
+        (put("four", "runs", "multihead", 0, "heads"), "runs.multihead[0].heads must be"),
+        (put(3, "runs", "mlp", 0, "history"), "runs.mlp[0].history must be a list"),
+        (remove("runs", "mlp", 0, "history", 1, "step"), "runs.mlp[0].history[1].step"),
+        (put(None, "aggregate", "mlp", "test_loss", "mean"), "aggregate.mlp.test_loss.mean must be"),
+        (put("x", "aggregate", "mlp", "test_loss", "sample_std"), "aggregate.mlp.test_loss.sample_std must be"),
+        (put(3, "baselines", "uniform"), "baselines.uniform is no object"),
+    ],
+)
+def test_a_malformed_comparison_is_refused_with_the_field_that_is_wrong(change, field):
+    value = comparison()
+    change(value)
+    with pytest.raises(ValueError) as error:
+        check_comparison(value)
+    assert field in str(error.value)
+
+
+@pytest.mark.parametrize("value", [None, 3, "text", [1]])
+def test_another_kind_of_file_is_refused(value):
+    with pytest.raises(ValueError, match="the file must hold a JSON object"):
+        check_comparison(value)
+
+
+def test_the_summary_gives_mean_and_sample_deviation():
+    table = summary_table(comparison()).set_index("model")
+    assert list(table.index) == ["MLP", "1 head", "4 heads"]
+    assert table.loc["1 head", "test loss"] == "3.2100 ± 0.0100"  # the population's deviation would be 0.0082
+    assert table.loc["MLP", "selected steps"] == "20, 20, 20"
+    assert table.loc["MLP", "seeds"] == "3"
+
+
+def test_missing_runs_are_shown_as_missing():
+    value = comparison()
+    value["runs"]["attention"] = value["runs"]["attention"][:1]
+    value["aggregate"]["attention"] = aggregate(value["runs"]["attention"])
+    table = summary_table(value).set_index("model")
+    assert table.loc["1 head", "seeds"] == "1 of 3"
+    assert table.loc["1 head", "test loss"] == "3.2000"
+    assert len(run_table(value)) == 7
+    assert paired_differences(value, "multihead", "attention")["seed"].tolist() == [11]
+
+
+def test_differences_are_paired_by_seed_not_by_place():
+    value = copy.deepcopy(comparison())
+    value["runs"]["multihead"].reverse()
+    pairs = paired_differences(value, "multihead", "attention")
+    assert pairs["seed"].tolist() == [11, 29, 47]
+    assert pairs["difference"].tolist() == pytest.approx([-0.1] * 3)
+
+
+@pytest.mark.parametrize(
+    ("freedom", "quantile"),
+    # Student's t, 97.5 %: the NIST/SEMATECH handbook of statistical methods, section 1.3.6.7.2.
+    [(1, 12.706), (2, 4.303), (3, 3.182), (5, 2.571), (10, 2.228), (30, 2.042)],
+)
+def test_student_quantiles_equal_the_published_table(freedom, quantile):
+    assert student_quantile(freedom, 0.975) == pytest.approx(quantile, abs=6e-4)
+
+
+def test_the_interval_of_three_values_is_worked_by_hand():
+    mean, low, high = mean_interval([1.0, 2.0, 4.0])
+    half = 4.3027 * (7 / 3) ** 0.5 / 3**0.5
+    assert (mean, low, high) == (
+        pytest.approx(7 / 3),
+        pytest.approx(7 / 3 - half, abs=1e-3),
+        pytest.approx(7 / 3 + half, abs=1e-3),
+    )

@@ -1,0 +1,147 @@
+"""Reading a `comparison.json`: its tables, its paired differences, and what is wrong with a malformed one."""
+
+import math
+import statistics
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+METRICS = {"test_loss": 4, "test_perplexity": 4, "runtime_seconds": 2}
+"""The aggregated metrics and their decimals."""
+
+
+def check_comparison(value: Any) -> dict[str, Any]:
+    """Return `value` if it has the form that `run_head_comparison` writes; else a `ValueError` names the field."""
+    _expect(isinstance(value, dict), "the file", "must hold a JSON object")
+    for field in ("runs", "aggregate", "environment", "protocol"):
+        _expect(isinstance(value.get(field), dict), field, "is missing or is no object")
+    _expect(bool(value["runs"]), "runs", "is empty")
+    for group, runs in value["runs"].items():
+        where = f"runs.{group}"
+        _expect(isinstance(runs, list) and bool(runs), where, "must be a list with at least one run")
+        for place, run in enumerate(runs):
+            _check_run(f"{where}[{place}]", run)
+        seeds = [run["seed"] for run in runs]
+        _expect(len(set(seeds)) == len(seeds), where, "has a seed twice")
+        _check_aggregate(f"aggregate.{group}", value["aggregate"].get(group))
+    for name, baseline in value.get("baselines", {}).items():
+        _expect(isinstance(baseline, dict), f"baselines.{name}", "is no object")
+        _expect_number(f"baselines.{name}.test_loss", baseline.get("test_loss"))
+        _expect_number(f"baselines.{name}.test_perplexity", baseline.get("test_perplexity"))
+    return value
+
+
+def _check_run(where: str, run: Any) -> None:
+    _expect(isinstance(run, dict), where, "is no object")
+    for field in ("seed", "selected_step", "parameters"):
+        number = run.get(field)
+        _expect(isinstance(number, int) and not isinstance(number, bool), f"{where}.{field}", "must be a whole number")
+    _expect(run.get("heads") is None or isinstance(run["heads"], int), f"{where}.heads", "must be a number or null")
+    for field in ("validation_loss", *METRICS):
+        _expect_number(f"{where}.{field}", run.get(field))
+    history = run.get("history", [])
+    _expect(isinstance(history, list), f"{where}.history", "must be a list")
+    for place, entry in enumerate(history):
+        _expect(isinstance(entry, dict), f"{where}.history[{place}]", "is no object")
+        for field in ("step", "validation_loss"):
+            _expect_number(f"{where}.history[{place}].{field}", entry.get(field))
+
+
+def _check_aggregate(where: str, summary: Any) -> None:
+    _expect(isinstance(summary, dict), where, "is missing or is no object")
+    for metric in METRICS:
+        entry = summary.get(metric)
+        _expect(isinstance(entry, dict), f"{where}.{metric}", "is missing or is no object")
+        _expect_number(f"{where}.{metric}.mean", entry.get("mean"))
+        if entry.get("sample_std") is not None:
+            _expect_number(f"{where}.{metric}.sample_std", entry["sample_std"])
+
+
+def _expect_number(where: str, number: Any) -> None:
+    right = isinstance(number, int | float) and not isinstance(number, bool) and math.isfinite(number) and number >= 0
+    _expect(right, where, "must be a finite number, 0 or more")
+
+
+def _expect(holds: bool, where: str, wrong: str) -> None:
+    if not holds:
+        raise ValueError(f"{where} {wrong}")
+
+
+def group_title(group: str, runs: list[dict]) -> str:
+    """Return a group in words: "MLP", "1 head", "4 heads"."""
+    heads = runs[0]["heads"]
+    return {None: "MLP" if group == "mlp" else group, 1: "1 head"}.get(heads, f"{heads} heads")
+
+
+def summary_table(comparison: dict[str, Any], expected_seeds: int = 3) -> pd.DataFrame:
+    """Return one row per model: seeds, mean and sample deviation of each metric, selected steps, parameters.
+
+    `seeds` reads "2 of 3" where runs are missing; a deviation of one run is undefined (None).
+    """
+    rows = []
+    for group, runs in comparison["runs"].items():
+        row: dict[str, Any] = {"model": group_title(group, runs)}
+        row["seeds"] = str(len(runs)) if len(runs) >= expected_seeds else f"{len(runs)} of {expected_seeds}"
+        for metric, digits in METRICS.items():
+            entry = comparison["aggregate"][group][metric]
+            spread = "" if entry["sample_std"] is None else f" ± {entry['sample_std']:.{digits}f}"
+            row[metric.replace("_", " ")] = f"{entry['mean']:.{digits}f}{spread}"
+        row["selected steps"] = ", ".join(str(run["selected_step"]) for run in runs)
+        row["parameters"] = f"{runs[0]['parameters']:,}"
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def run_table(comparison: dict[str, Any]) -> pd.DataFrame:
+    """Return one row per run: `model`, `heads`, `seed`, `selected step`, its losses, perplexity and seconds."""
+    table = pd.DataFrame(
+        [
+            {
+                "model": group_title(group, runs),
+                "heads": run["heads"],
+                "seed": run["seed"],
+                "selected step": run["selected_step"],
+                "validation loss": run["validation_loss"],
+                "test loss": run["test_loss"],
+                "test perplexity": run["test_perplexity"],
+                "seconds": run["runtime_seconds"],
+            }
+            for group, runs in comparison["runs"].items()
+            for run in runs
+        ]
+    )
+    return table.astype({"heads": "Int64"})  # the MLP has none
+
+
+def paired_differences(comparison: dict[str, Any], first: str, second: str) -> pd.DataFrame:
+    """Return test loss of `first` minus `second` for every seed that both have: `seed`, both losses, `difference`."""
+    losses = [{run["seed"]: run["test_loss"] for run in comparison["runs"].get(group, [])} for group in (first, second)]
+    seeds = sorted(losses[0].keys() & losses[1].keys())
+    return pd.DataFrame(
+        [(seed, losses[0][seed], losses[1][seed], losses[0][seed] - losses[1][seed]) for seed in seeds],
+        columns=["seed", first, second, "difference"],
+    )
+
+
+def mean_interval(values: list[float], level: float = 0.95) -> tuple[float, float, float]:
+    """Return mean, low and high of Student's interval for the mean of a few values (Student 1908).
+
+    It supposes that differences over seeds are drawn from one normal distribution. Needs two values or more.
+    """
+    mean = statistics.fmean(values)
+    half = student_quantile(len(values) - 1, (1 + level) / 2) * statistics.stdev(values) / math.sqrt(len(values))
+    return mean, mean - half, mean + half
+
+
+def student_quantile(freedom: int, probability: float) -> float:
+    """Return the quantile of Student's t distribution, to 1e-4, for probabilities above 0.5.
+
+    By summing the density: with u = t / sqrt(t² + freedom), which lies below 1, the density becomes
+    (1 - u²)^(freedom / 2 - 1) up to a constant.
+    """
+    angle = np.linspace(0, math.pi / 2, 200_001)  # u = sin(angle) keeps the sum smooth at u = 1
+    density = np.cos(angle) ** (freedom - 1)
+    area = np.concatenate([[0], np.cumsum((density[1:] + density[:-1]) / 2)])
+    u = math.sin(np.interp(probability - 0.5, area / area[-1] / 2, angle))
+    return u * math.sqrt(freedom / (1 - u * u))

@@ -1,0 +1,214 @@
+"""What the Benchmark page draws from a `comparison.json`."""
+
+import json
+import math
+
+import pandas as pd
+import plotly.graph_objects as go
+import streamlit as st
+
+from wordlm.results import METRICS, check_comparison, group_title, mean_interval, paired_differences
+from wordlm.ui.charts import ACCENT, head_hue
+
+SEED_SYMBOLS = ("circle", "diamond", "square", "triangle-up", "cross", "star")
+
+
+def uploaded_comparison() -> dict | None:
+    """Let the visitor add a `comparison.json` of their own; return it if it is well formed."""
+    file = st.file_uploader(
+        "Your own comparison.json, from run_head_comparison", type="json", max_upload_size=5, key="own"
+    )
+    if file is None:
+        return None
+    try:
+        return check_comparison(json.loads(file.getvalue().decode("utf-8")))
+    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
+        st.error(f"The file is no JSON text: {type(error).__name__}. Choose the comparison.json in your output folder.")
+    except ValueError as error:
+        st.error(f"The file is no comparison: {error}.")
+    return None
+
+
+def seed_points(runs: pd.DataFrame, baselines: dict) -> go.Figure:
+    """Draw the test loss of every run as a point, and the baselines as lines."""
+    traces = []
+    for place, (seed, part) in enumerate(runs.groupby("seed")):
+        traces.append(
+            go.Scatter(
+                x=part["model"],
+                y=part["test loss"],
+                mode="markers",
+                name=f"seed {seed}",
+                marker={"symbol": SEED_SYMBOLS[place % len(SEED_SYMBOLS)], "size": 10, "color": head_hue(place)},
+                hovertemplate="%{x}, seed " + str(seed) + ": %{y:.4f}<extra></extra>",
+            )
+        )
+    figure = go.Figure(traces)
+    for name, baseline in baselines.items():
+        if name in ("bigram", "trigram"):  # the others lie far above and stand in the table
+            figure.add_hline(baseline["test_loss"], line_dash="dot", line_color="#888888", annotation_text=name)
+    figure.update_layout(height=380, margin={"l": 8, "r": 8, "t": 28, "b": 8}, scattermode="group")
+    figure.update_layout(legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0})
+    figure.update_xaxes(type="category", fixedrange=True)
+    figure.update_yaxes(title="test loss, nats per token", fixedrange=True)
+    return figure
+
+
+def validation_curves(comparison: dict) -> go.Figure:
+    """Draw the validation loss of every run against its steps, with the chosen step marked."""
+    traces = []
+    for place, (group, runs) in enumerate(comparison["runs"].items()):
+        title = group_title(group, runs)
+        for number, run in enumerate(runs):
+            history = run.get("history", [])
+            steps, losses = ([entry[key] for entry in history] for key in ("step", "validation_loss"))
+            chosen = [entry["step"] == run["selected_step"] for entry in history]
+            traces.append(
+                go.Scatter(
+                    x=steps,
+                    y=losses,
+                    mode="lines+markers",
+                    name=title,
+                    legendgroup=group,
+                    showlegend=number == 0,
+                    line={"color": head_hue(place), "width": 1.5},
+                    marker={
+                        "size": [12 if c else 4 for c in chosen],
+                        "symbol": ["star" if c else "circle" for c in chosen],
+                    },
+                    hovertemplate=f"{title}, seed {run['seed']}: step %{{x}}, %{{y:.4f}}<extra></extra>",
+                )
+            )
+    figure = go.Figure(traces)
+    figure.update_layout(height=420, margin={"l": 8, "r": 8, "t": 8, "b": 8})
+    figure.update_xaxes(title="updates", fixedrange=True)
+    figure.update_yaxes(title="validation loss, nats per token", fixedrange=True)
+    return figure
+
+
+def head_curve(runs: pd.DataFrame) -> go.Figure:
+    """Draw test loss against the number of heads, every seed a point and the mean a line."""
+    with_heads = runs[runs["heads"].notna()]
+    means = with_heads.groupby("heads")["test loss"].mean()
+    figure = go.Figure(
+        [
+            go.Scatter(x=means.index, y=means, mode="lines", name="mean", line={"color": ACCENT}),
+            go.Scatter(
+                x=with_heads["heads"],
+                y=with_heads["test loss"],
+                mode="markers",
+                name="one seed",
+                marker={"color": "#D55E00", "size": 8},
+                customdata=with_heads["seed"],
+                hovertemplate="%{x} heads, seed %{customdata}: %{y:.4f}<extra></extra>",
+            ),
+        ]
+    )
+    figure.update_layout(height=360, margin={"l": 8, "r": 8, "t": 28, "b": 8})
+    figure.update_layout(legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0})
+    counts = sorted(with_heads["heads"].astype(int).unique().tolist())
+    figure.update_xaxes(title="heads (logarithmic)", type="log", tickvals=counts, ticktext=[str(c) for c in counts])
+    figure.update_yaxes(title="test loss, nats per token", fixedrange=True)
+    return figure
+
+
+def say_paired(comparison: dict) -> pd.DataFrame | None:
+    """Say what the same seeds say about four heads against one; return the differences."""
+    pairs = paired_differences(comparison, "multihead", "attention")
+    if len(pairs) < 2:
+        st.info("A paired comparison needs one head and four heads at two seeds or more; these runs are missing.")
+        return None
+    mean, low, high = mean_interval(pairs["difference"].tolist())
+    better = int((pairs["difference"] < 0).sum())
+    st.write(
+        f"Four heads minus one head, seed by seed: {mean:+.4f} nats per token on average, 95 % interval {low:+.4f} to "
+        f"{high:+.4f}; four heads have the lower loss at {better} of {len(pairs)} seeds. That is a perplexity "
+        f"{math.exp(mean):.3f} times as large."
+    )
+    st.caption(
+        f"The interval is Student's for {len(pairs)} differences. A few seeds show whether the gap is larger than "
+        "what the random start does on this data and this budget. They cannot show that it holds for other data, "
+        "sizes or budgets, and the interval rests on the seeds being alike in spread, which so few cannot check."
+    )
+    return pairs
+
+
+def course_table(course: dict, ours: dict) -> pd.DataFrame:
+    """Return the course's published results beside ours, each as mean ± sample deviation."""
+    rows = []
+    for group, published in course["aggregate"].items():
+        for source, aggregate in (("course", published), ("here", ours["aggregate"].get(group))):
+            if aggregate is None:
+                continue
+            row = {"model": {"mlp": "MLP", "attention": "1 head", "multihead": "4 heads"}[group], "run": source}
+            for metric, digits in METRICS.items():
+                entry = aggregate[metric]
+                spread = "" if entry["sample_std"] is None else f" ± {entry['sample_std']:.{digits}f}"
+                row[metric.replace("_", " ")] = f"{entry['mean']:.{digits}f}{spread}"
+            steps = (
+                published["selected_steps"] if source == "course" else [r["selected_step"] for r in ours["runs"][group]]
+            )
+            row["selected steps"] = ", ".join(map(str, steps))
+            rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def gap_table(course: dict, ours: dict) -> pd.DataFrame:
+    """Return the differences between models within each run, which may be compared where levels may not."""
+    rows = []
+    for first, second, name in (("attention", "mlp", "1 head − MLP"), ("multihead", "attention", "4 heads − 1 head")):
+        row = {"difference of test losses": name}
+        for source, aggregate in (("course", course["aggregate"]), ("here", ours["aggregate"])):
+            if first in aggregate and second in aggregate:
+                row[source] = aggregate[first]["test_loss"]["mean"] - aggregate[second]["test_loss"]["mean"]
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def baseline_table(comparison: dict) -> pd.DataFrame:
+    """Return the baselines beside the models' means: `model`, `test loss`, `test perplexity`, worst first."""
+    rows = [(name, b["test_loss"], b["test_perplexity"]) for name, b in comparison.get("baselines", {}).items()]
+    for group, runs in comparison["runs"].items():
+        mean = comparison["aggregate"][group]
+        rows.append((group_title(group, runs), mean["test_loss"]["mean"], mean["test_perplexity"]["mean"]))
+    table = pd.DataFrame(rows, columns=["model", "test loss", "test perplexity"])
+    return table.sort_values("test loss", ascending=False, ignore_index=True)
+
+
+def facts_table(facts: dict) -> pd.DataFrame:
+    """Return an object of the JSON as rows of `field` and `value`."""
+    return pd.DataFrame([(name, str(value)) for name, value in facts.items()], columns=["field", "value"])
+
+
+def history_table(comparison: dict) -> pd.DataFrame:
+    """Return the validation losses: one row per run and validated step, and whether the step was kept."""
+    return pd.DataFrame(
+        [
+            (group_title(group, runs), run["seed"], e["step"], e["validation_loss"], e["step"] == run["selected_step"])
+            for group, runs in comparison["runs"].items()
+            for run in runs
+            for e in run.get("history", [])
+        ],
+        columns=["model", "seed", "step", "validation loss", "kept"],
+    )
+
+
+def say_best_head_count(runs: pd.DataFrame) -> None:
+    """Say which head count has the lowest mean test loss."""
+    means = runs[runs["heads"].notna()].groupby("heads")["test loss"].mean()
+    if len(means) > 1:
+        best, worst = int(means.idxmin()), int(means.idxmax())
+        st.write(
+            f"The lowest mean test loss is {means.min():.4f}, with {best} head{'s' * (best > 1)}; the highest "
+            f"{means.max():.4f}, with {worst} head{'s' * (worst > 1)}."
+        )
+
+
+def about_seconds(comparison: dict) -> str:
+    """Say on what the runtimes were measured."""
+    environment = comparison["environment"]
+    return (
+        f"Seconds: training with its validations, on {environment.get('accelerator')}"
+        f"{', ' + str(environment['threads']) + ' threads' if 'threads' in environment else ''}; other work on the "
+        "machine is part of them, so small differences mean nothing."
+    )
