@@ -4,7 +4,7 @@ inside_app()
 
 import streamlit as st
 
-from wordlm.results import run_table, summary_table
+from wordlm.results import beside, run_table, summary_table
 from wordlm.ui import benchmark as view
 from wordlm.ui import blocks, charts
 from wordlm.ui.resources import comparison_of, course_results
@@ -19,10 +19,10 @@ st.caption(
 )
 with st.expander("Add a comparison of your own"):
     own = view.uploaded_comparison()
-source = "ours"
+shown = ours
 if own is not None:
-    source = st.segmented_control("Show", ["ours", "yours"], default="yours", required=True, key="source")
-shown = own if source == "yours" else ours
+    chosen = st.segmented_control("Show", ["ours", "yours", "both"], default="both", required=True, key="source")
+    shown = {"ours": ours, "yours": own, "both": beside(ours, own)}[chosen]
 
 summary = summary_table(shown)
 if summary["seeds"].str.contains("of").any():
@@ -33,7 +33,11 @@ st.caption(view.about_seconds(shown))
 st.subheader("How far apart are the seeds?")
 runs = run_table(shown)
 blocks.picture_and_table(
-    view.seed_points(runs, shown.get("baselines", {})), runs, "runs", alt="Test loss of every run", decimals=4
+    view.seed_points(runs, shown.get("baselines", {})),
+    runs.drop(columns="yours"),
+    "runs",
+    alt="Test loss of every run",
+    decimals=4,
 )
 
 st.subheader("How many heads?")

@@ -81,7 +81,10 @@ if has_heads:
     st.page_link("pages/switch_off.py", label="Weights are evidence, not explanation: switch a head off and see")
 
     st.subheader("How is one weight made?")
-    st.caption("Each number is made by hand from the one before and set beside the model's own.")
+    st.caption(
+        "Each number is made by hand from the one before and set beside the model's own. *e* is a word's embedding: "
+        "what the word is, plus where it stands. The head turns it into a query *q*, a key *k* and a value *v*."
+    )
     key = controls.choose_key(prompt, inspection.weights[head, query])
     explained = explain_weight(model_of(chosen), inspection, head=head, query=query, key=key, word=words["id"][0])
     view.one_weight(explained, prompt, softmax_table(inspection, prompt.labels, head=head, query=query))
@@ -89,7 +92,10 @@ if has_heads:
     tables["The dot product, term by term"] = term_table(explained)
 
 st.subheader("What comes next?")
-st.caption(f"The ten likeliest of {len(vocab):,} words after the prompt, by {chosen.name}.")
+st.caption(
+    f"The ten likeliest of {len(vocab):,} words after the prompt, by {chosen.name}. The model gives each word a "
+    "score, its *logit*; the softmax turns the scores into probabilities."
+)
 blocks.picture_and_table(
     figures["The ten likeliest next words"], words.drop(columns="id"), "next", alt="The ten likeliest next words"
 )
@@ -105,9 +111,12 @@ else:
 
 if has_heads:
     st.subheader("What are the shapes?")
-    st.caption("Of every tensor on the way, for one prompt (1) in 64 slots. Padding is part of it.")
+    st.caption(
+        "Of every tensor (table of numbers) on the way, for one prompt (1) in 64 slots; padding is part of it. "
+        "With H heads each is 64 / H wide, so together they are always 64."
+    )
     shapes = shape_table(inspection)
-    st.dataframe(shapes, hide_index=True, alt="The shape of every tensor on the way")
+    blocks.text_table(shapes, "shapes", alt="The shape of every tensor on the way")
     tables["Shapes"] = shapes
 
 blocks.take_away("explore", "Where each head looks", choice.text, choice.compared, tables, figures)

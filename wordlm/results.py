@@ -68,10 +68,22 @@ def _expect(holds: bool, where: str, wrong: str) -> None:
         raise ValueError(f"{where} {wrong}")
 
 
+YOURS = " (yours)"
+
+
+def beside(ours: dict[str, Any], yours: dict[str, Any]) -> dict[str, Any]:
+    """Return one comparison that holds both; the groups of `yours` are marked in their names."""
+    return {
+        part: ours.get(part, {}) | {name + YOURS: value for name, value in yours.get(part, {}).items()}
+        for part in ("runs", "aggregate", "environment", "protocol", "baselines")
+    }
+
+
 def group_title(group: str, runs: list[dict]) -> str:
-    """Return a group in words: "MLP", "1 head", "4 heads"."""
-    heads = runs[0]["heads"]
-    return {None: "MLP" if group == "mlp" else group, 1: "1 head"}.get(heads, f"{heads} heads")
+    """Return a group in words: "MLP", "1 head", "4 heads (yours)"."""
+    heads, mark = runs[0]["heads"], YOURS if group.endswith(YOURS) else ""
+    kind = group.removesuffix(YOURS)
+    return {None: "MLP" if kind == "mlp" else kind, 1: "1 head"}.get(heads, f"{heads} heads") + mark
 
 
 def summary_table(comparison: dict[str, Any], expected_seeds: int = 3) -> pd.DataFrame:
@@ -94,7 +106,7 @@ def summary_table(comparison: dict[str, Any], expected_seeds: int = 3) -> pd.Dat
 
 
 def run_table(comparison: dict[str, Any]) -> pd.DataFrame:
-    """Return one row per run: `model`, `heads`, `seed`, `selected step`, its losses, perplexity and seconds."""
+    """Return one row per run: `model`, `heads`, `seed`, `selected step`, losses, perplexity, seconds, `yours`."""
     table = pd.DataFrame(
         [
             {
@@ -106,6 +118,7 @@ def run_table(comparison: dict[str, Any]) -> pd.DataFrame:
                 "test loss": run["test_loss"],
                 "test perplexity": run["test_perplexity"],
                 "seconds": run["runtime_seconds"],
+                "yours": group.endswith(YOURS),
             }
             for group, runs in comparison["runs"].items()
             for run in runs

@@ -22,32 +22,7 @@ def test_an_odd_text_is_shown_and_scored_as_typed(themed_page, server):
     box.fill(ODD_TEXT)
     box.press("Control+Enter")
     words = page.locator(".surprisal span")
-    expect(words).to_have_text(
-        [
-            "<",
-            "s",
-            ">",
-            "<",
-            "/",
-            "script",
-            ">",
-            "$",
-            "x",
-            "$",
-            "*",
-            "a",
-            "*",
-            ":",
-            "smile",
-            ":",
-            "&",
-            "lt",
-            ";",
-            "_",
-            "b",
-            "_",
-        ]
-    )
+    expect(words).to_have_text([*"<s></", "script", *">$x$*a*:", "smile", *":&", "lt", *";_b_"])
     expect(page.get_by_text("are unknown to the vocabulary")).to_be_visible()
 
 

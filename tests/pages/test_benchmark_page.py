@@ -127,6 +127,17 @@ def test_an_uploaded_comparison_is_seen_in_the_same_views(open_page, ours):
     ours["runs"]["attention"][0]["test_loss"] = 2.5
     ours["aggregate"]["attention"] = aggregate(ours["runs"]["attention"])
     screen = upload(open_page("benchmark"), json.dumps(ours).encode())
+    table = screen.table("Test loss of every run").set_index("model")
+    assert table.loc["1 head (yours)", "test loss"].iloc[0] == 2.5
+    assert 2.5 not in table.loc["1 head", "test loss"].tolist()
+    assert {"4 heads", "4 heads (yours)"} <= set(screen.table("Test loss, perplexity and seconds")["model"])
+    assert {trace["name"] for trace in screen.figure("head_curve")["data"]} == {
+        "mean",
+        "one seed",
+        "mean (yours)",
+        "one seed (yours)",
+    }
+    screen.app.button_group(key="source").set_value("yours").run()
     assert 2.5 in screen.table("Test loss of every run")["test loss"].tolist()
     screen.app.button_group(key="source").set_value("ours").run()
     assert 2.5 not in screen.table("Test loss of every run")["test loss"].tolist()

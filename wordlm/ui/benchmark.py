@@ -7,7 +7,7 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
-from wordlm.results import METRICS, check_comparison, group_title, mean_interval, paired_differences
+from wordlm.results import METRICS, YOURS, check_comparison, group_title, mean_interval, paired_differences
 from wordlm.ui.charts import ACCENT, head_hue
 
 SEED_SYMBOLS = ("circle", "diamond", "square", "triangle-up", "cross", "star")
@@ -89,21 +89,23 @@ def validation_curves(comparison: dict) -> go.Figure:
 def head_curve(runs: pd.DataFrame) -> go.Figure:
     """Draw test loss against the number of heads, every seed a point and the mean a line."""
     with_heads = runs[runs["heads"].notna()]
-    means = with_heads.groupby("heads")["test loss"].mean()
-    figure = go.Figure(
-        [
-            go.Scatter(x=means.index, y=means, mode="lines", name="mean", line={"color": ACCENT}),
+    traces = []
+    for yours, part in with_heads.groupby("yours"):
+        mark, hue = (YOURS, "#D55E00") if yours else ("", ACCENT)
+        means = part.groupby("heads")["test loss"].mean()
+        traces += [
+            go.Scatter(x=means.index.tolist(), y=means, mode="lines", name=f"mean{mark}", line={"color": hue}),
             go.Scatter(
-                x=with_heads["heads"],
-                y=with_heads["test loss"],
+                x=part["heads"].tolist(),
+                y=part["test loss"],
                 mode="markers",
-                name="one seed",
-                marker={"color": "#D55E00", "size": 8},
-                customdata=with_heads["seed"],
+                name=f"one seed{mark}",
+                marker={"color": hue, "size": 8},
+                customdata=part["seed"],
                 hovertemplate="%{x} heads, seed %{customdata}: %{y:.4f}<extra></extra>",
             ),
         ]
-    )
+    figure = go.Figure(traces)
     figure.update_layout(height=360, margin={"l": 8, "r": 8, "t": 28, "b": 8})
     figure.update_layout(legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0})
     counts = sorted(with_heads["heads"].astype(int).unique().tolist())
@@ -195,7 +197,7 @@ def history_table(comparison: dict) -> pd.DataFrame:
 
 def say_best_head_count(runs: pd.DataFrame) -> None:
     """Say which head count has the lowest mean test loss."""
-    means = runs[runs["heads"].notna()].groupby("heads")["test loss"].mean()
+    means = runs[runs["heads"].notna() & ~runs["yours"]].groupby("heads")["test loss"].mean()
     if len(means) > 1:
         best, worst = int(means.idxmin()), int(means.idxmax())
         st.write(
@@ -208,7 +210,7 @@ def about_seconds(comparison: dict) -> str:
     """Say on what the runtimes were measured."""
     environment = comparison["environment"]
     return (
-        f"Seconds: training with its validations, on {environment.get('accelerator')}"
+        f"Seconds: training with its validations, on {environment.get('accelerator', 'an unnamed device')}"
         f"{', ' + str(environment['threads']) + ' threads' if 'threads' in environment else ''}; other work on the "
         "machine is part of them, so small differences mean nothing."
     )

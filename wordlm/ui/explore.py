@@ -10,7 +10,7 @@ import streamlit as st
 from wordlm.arithmetic import WeightSteps, step_table, term_table
 from wordlm.inspection import Inspection
 from wordlm.text import EncodedPrompt
-from wordlm.ui.blocks import number_table
+from wordlm.ui.blocks import number_table, text_table
 from wordlm.ui.charts import MENU, head_hue, vector_bars
 from wordlm.ui.components import token_row
 from wordlm.ui.escape import for_html
@@ -58,9 +58,7 @@ def one_weight(explained: WeightSteps, prompt: EncodedPrompt, softmax: pd.DataFr
             alt="The embeddings of query and key, their q and k, and the products of the coordinates, as bars",
         )
     with steps:
-        st.dataframe(
-            step_table(e), hide_index=True, height="content", alt="The calculation of the weight, step by step"
-        )
+        text_table(step_table(e), "steps", alt="The calculation of the weight, step by step")
     terms, row = st.columns(2)
     with terms:
         st.caption("The dot product, term by term.")

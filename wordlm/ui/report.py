@@ -7,8 +7,11 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from wordlm.files import ARTIFACTS, sha256_file
+from wordlm.ui.charts import MENU
 from wordlm.ui.resources import Checkpoint
 
+# The app's own charts save PNG; those of the report save SVG.
+_MENU = MENU | {"toImageButtonOptions": {"format": "svg"}}
 _STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 75rem; margin: 2rem auto; padding: 0 1rem; color: #222; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; margin: 0.5rem 0 1.5rem; }
@@ -35,7 +38,7 @@ def html_report(
     parts.append(f"</ul><p>Made on {today.isoformat()}. Row = query, column = key; weights are after the softmax.</p>")
     for place, (name, figure) in enumerate(figures.items()):
         # The first picture brings the drawing library along, 4 MB, so the file needs no network.
-        drawn = figure.to_html(full_html=False, include_plotlyjs=place == 0, config={"displaylogo": False})
+        drawn = figure.to_html(full_html=False, include_plotlyjs=place == 0, config=_MENU)
         parts.append(f"<h2>{html.escape(name)}</h2>{drawn}")
     for name, table in tables.items():
         rows = table.to_html(float_format="{:.3f}".format, escape=True, border=0)

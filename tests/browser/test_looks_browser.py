@@ -1,0 +1,40 @@
+"""Every page in light, dark and on a phone: it fits, and a picture of it is kept for looking at.
+
+The pictures go to `work/screenshots`, which git ignores.
+"""
+
+import pytest
+from playwright.sync_api import expect
+
+from wordlm.files import REPOSITORY
+
+PAGES = ("explore", "compare", "switch_off", "perplexity", "benchmark")
+SCREENS = {
+    "light": {"viewport": {"width": 1366, "height": 768}, "color_scheme": "light"},
+    "dark": {"viewport": {"width": 1366, "height": 768}, "color_scheme": "dark"},
+    "phone": {
+        "viewport": {"width": 390, "height": 844},
+        "user_agent": "Mozilla/5.0 (iPhone) Mobile/15E148",
+        "has_touch": True,
+    },
+}
+
+
+@pytest.mark.parametrize("screen", SCREENS)
+@pytest.mark.parametrize("path", PAGES)
+def test_a_page_fits_its_screen_and_shows_no_error(browser, server, path, screen):
+    context = browser.new_context(**SCREENS[screen])
+    page = context.new_page()
+    page.goto(f"{server}/{path}?prompt=the+girl+saw+the+big+brown+bear+and+the+bear+saw+the+girl")
+    expect(page.locator(".js-plotly-plot").first).to_be_attached()
+    expect(page.locator("[data-test-script-state=notRunning]")).to_be_attached()
+    expect(page.get_by_test_id("stException")).to_have_count(0)
+    expect(page.get_by_test_id("stSkeleton")).to_have_count(0)
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    width = SCREENS[screen]["viewport"]["width"]
+    height = page.evaluate("document.querySelector('[data-testid=stMain]').scrollHeight")
+    page.set_viewport_size({"width": width, "height": height + 10})
+    folder = REPOSITORY / "work" / "screenshots"
+    folder.mkdir(parents=True, exist_ok=True)
+    page.screenshot(path=folder / f"{path}-{screen}.png")
+    context.close()

@@ -1,0 +1,44 @@
+import datetime
+import io
+
+import numpy as np
+import pandas as pd
+
+from wordlm.files import ARTIFACTS, sha256_file
+from wordlm.ui.charts import weight_heatmaps
+from wordlm.ui.report import html_report
+from wordlm.ui.resources import checkpoint
+
+ODD_PROMPT = "<s> </script> $x$ *a* :smile: &lt; _b_"
+
+
+def report(tables, figures=None) -> str:
+    chosen = [checkpoint("4", 11)]
+    return html_report("A view", ODD_PROMPT, chosen, tables, figures or {}, today=datetime.date(2026, 1, 2))
+
+
+def test_a_report_names_prompt_model_digest_and_date():
+    text = report({})
+    assert "&lt;s&gt; &lt;/script&gt; $x$ *a* :smile: &amp;lt; _b_" in text
+    assert "4 heads, seed 11" in text
+    assert sha256_file(ARTIFACTS / "heads" / "multihead_seed11.npz") in text
+    assert "2026-01-02" in text
+
+
+def test_a_report_holds_the_numbers_of_its_tables():
+    table = pd.DataFrame({"weight": [0.12345, 0.5], "key": ["1 · <s>", "2 · &lt;"]}, index=["head 1", "head 2"])
+    text = report({"Weights": table})
+    assert "1 · &lt;s&gt;" in text and "2 · &amp;lt;" in text
+    assert "0.123" in text and "0.500" in text
+    assert "<s>" not in text.split("<body>")[1]
+
+
+def test_a_report_holds_the_numbers_of_its_pictures_and_no_link_to_elsewhere():
+    weights = np.tril(np.full((1, 2, 2), 0.4375))
+    figure = weight_heatmaps(weights, ("0 · </script>", "1 · b"), [0], scale="absolute", query=1)
+    text = report({}, {"Weights": figure})
+    body = text.split("Plotly.newPlot")[-1]
+    assert "</script><" not in body.split("</script>")[0]
+    assert "\\u003c" in body or "&lt;" in body
+    assert 'src="http' not in text and "cdn.plot.ly" not in body
+    assert len(io.StringIO(text).getvalue()) > 1_000_000  # the drawing library is inside
