@@ -97,7 +97,7 @@ class CausalAttentionLM(nn.Module):
 
     def last_slot(self, ids: Tensor) -> tuple[Tensor, Tensor]:
         """Return the last slot's embedding (B, D) and the message of each head to it (B, H, M)."""
-        B, H = len(ids), self.heads
+        B, H = ids.shape[0], self.heads  # not len(ids), which an export to ONNX would freeze
         is_pad = ids == self.pad_id
         E = self.embed(ids)
         # Looked up again, since the gradient of E[:, -1] would be a whole (B, T, D) of zeros but for one slot.

@@ -13,7 +13,7 @@ import torch
 
 from wordlm.checkpoints import load_bundled
 from wordlm.compare import LIKENESS_TEXTS, head_likeness
-from wordlm.data import build_corpus, make_all_windows, stories_path
+from wordlm.data import Corpus, build_corpus, make_all_windows, stories_path
 from wordlm.files import ARTIFACTS, REPOSITORY, read_json
 from wordlm.inspection import Inspection, inspect_ids, next_probabilities
 from wordlm.models import DEFAULT_HEADS, LanguageModel
@@ -136,9 +136,15 @@ def data_is_present() -> bool:
 
 
 @st.cache_resource(show_spinner="Reading the stories …")
+def story_corpus() -> Corpus:
+    """Return the prepared stories, encoded."""
+    return build_corpus(DATA_DIR, "dgx")
+
+
+@st.cache_resource(show_spinner=False)
 def story_windows() -> dict:
     """Return the windows of the prepared stories."""
-    return make_all_windows(build_corpus(DATA_DIR, "dgx"))
+    return make_all_windows(story_corpus())
 
 
 def comparison_of() -> dict:

@@ -25,6 +25,7 @@ def run_app() -> None:
             st.Page(pages / "compare.py", title="Compare heads", url_path="compare"),
             st.Page(pages / "switch_off.py", title="Switch heads off", url_path="switch_off"),
             st.Page(pages / "perplexity.py", title="Perplexity", url_path="perplexity"),
+            st.Page(pages / "generate.py", title="Generate", url_path="generate"),
             st.Page(pages / "benchmark.py", title="Benchmark", url_path="benchmark"),
         ],
         position="top",

@@ -1,0 +1,80 @@
+from wordlm.ui.shell import inside_app
+
+inside_app()
+
+import streamlit as st
+
+from wordlm.engines import warm_up
+from wordlm.generation import Generation
+from wordlm.ui import blocks, controls
+from wordlm.ui import generate as view
+from wordlm.ui.resources import checkpoint, vocabulary
+
+view.follow_to_explore()
+choice = controls.shared_choice()
+vocab = vocabulary()
+
+st.subheader("How does the story go on?")
+st.caption(
+    "The model chooses one word, reads everything again with that word at the end, and so on. It keeps no cache: "
+    "each new word moves all others one slot to the left, where they get another position embedding."
+)
+text, continuation = view.choose_start(choice.text, vocab)
+view.warn_of_unknown_start(text, vocab)
+decoding = view.choose_decoding()
+st.caption(
+    "`<PAD>` and `<BOS>` are never chosen, `<UNK>` only if allowed; what remains after temperature, top k and top p is "
+    "renormalised, and the probabilities shown are those."
+)
+engine = st.segmented_control(
+    "Engine", view.ENGINES, default=view.ENGINES[0], required=True, key="engine", bind="query-params"
+)
+ids = view.start_ids(text, vocab)
+
+if engine == "your browser":
+    model = st.segmented_control("Model", view.EXPORTED, default="4", required=True, key="browser_model")
+    chosen = checkpoint(model, 11)
+    made = view.browser_engine(chosen, ids, decoding, vocab)
+    if made is not None:
+        st.session_state["stories"] = (text, {view.story_name(chosen, engine): made})
+else:
+    models = view.choose_models(choice.checkpoint.model, engine)
+    write, stop = st.columns([1, 5])
+    if write.button("Write", type="primary", disabled=not models):
+        runners = [view.engine_of(model, choice.seed, engine) for model in models]
+        warm = sum(warm_up(runner) for runner, _ in runners)
+        st.session_state["warm_up"] = warm
+        st.session_state["stories"] = (
+            text,
+            {view.story_name(c, engine): Generation(runner, ids, decoding) for runner, c in runners},
+        )
+        stop.button("Stop", key="stop")
+        view.write_together(st.session_state["stories"][1], text, vocab)
+        st.rerun()
+
+if "stories" in st.session_state:
+    start, stories = st.session_state["stories"]
+    view.interrupt_all(stories)
+    view.show_stories(
+        stories, start, vocab, lambda name, place: view.open_in_explore(start, stories[name], place, vocab)
+    )
+    view.read_beside(continuation)
+
+    st.subheader("What did it take?")
+    st.caption(
+        f"A model call that ends the story adds no word. Times are those of the calls alone; warm-up, "
+        f"{st.session_state.get('warm_up', 0.0):.3f} s before this run, and loading are not in them."
+    )
+    blocks.text_table(view.report_table(stories), "report_table", alt="Words, calls, times and settings of each story")
+    for name, story in stories.items():
+        st.caption(f"Every decision of {name}.")
+        decisions = view.choice_table(story, vocab)
+        blocks.number_table(decisions, f"decisions_{name}", alt=f"Every decision of {name}")
+    with st.container(horizontal=True):
+        st.download_button("Download as text", view.export_text(start, stories, vocab), "story.txt", key="as_text")
+        st.download_button("Download as JSON", view.export_json(start, stories, vocab), "story.json", key="as_json")
+
+st.caption(
+    "A better loss on held-out stories does not make every continuation better: the loss is a mean over many words, a "
+    "story is one path. How the models compare on average stands on the Benchmark page."
+)

@@ -1,0 +1,115 @@
+"""The Generate page without a browser."""
+
+import json
+
+import pytest
+
+from wordlm.engines import TorchEngine
+from wordlm.generation import Decoding, generate, story_text
+from wordlm.text import BOS, encode_prompt, typed_words
+
+PROMPT = "a little dog found a red hat"
+
+
+def write(screen):
+    next(button for button in screen.app.button if button.label == "Write").click().run(timeout=60)
+    assert not screen.app.exception
+    return screen
+
+
+def column(table, name):
+    return table.set_index("report")[name]
+
+
+@pytest.mark.parametrize("engine", ["ONNX Runtime", "PyTorch"])
+def test_a_greedy_story_is_the_models(open_page, bundled, vocab, engine):
+    screen = write(open_page("generate", engine=engine))
+    expected = generate(TorchEngine(bundled("multihead_seed11")), encode_prompt(PROMPT, vocab).ids, Decoding(60))
+    name = f"4 heads, seed 11 · {engine}"
+    decisions = screen.table(f"Every decision of {name}")
+    assert decisions["word"].tolist() == vocab.decode(choice.id for choice in expected.choices)
+    report = column(screen.table("Words, calls, times and settings"), name)
+    assert report["new tokens"] == str(len(expected.new_ids))
+    assert report["model calls"] == str(len(expected.choices))
+    assert report["stop"] == str(expected.stop)
+    assert report["engine"] == engine
+
+
+def test_several_models_write_side_by_side_with_the_same_settings(open_page, bundled, vocab):
+    screen = open_page("generate", engine="PyTorch")
+    screen.app.button_group(key="writers").set_value(["MLP", "1", "4"]).run()
+    screen.app.slider(key="temperature").set_value(1.0).run()
+    screen.app.slider(key="limit").set_value(12).run()
+    write(screen)
+    report = screen.table("Words, calls, times and settings")
+    assert len(report.columns) == 4
+    for model, file in (("MLP", "mlp_seed11"), ("1 head", "attention_seed11"), ("4 heads", "multihead_seed11")):
+        expected = generate(TorchEngine(bundled(file)), encode_prompt(PROMPT, vocab).ids, Decoding(12, 1.0))
+        decisions = screen.table(f"Every decision of {model}, seed 11")
+        assert decisions["word"].tolist() == vocab.decode(choice.id for choice in expected.choices)
+
+
+def test_the_share_of_unknown_words_of_a_start_is_shown(open_page, vocab):
+    screen = open_page("generate")
+    science = "The enzyme catalyses the hydrolysis of the substrate, and the reaction rate"
+    screen.app.selectbox(key="start").set_value(science).run()
+    _, ids = typed_words(science, vocab)
+    assert f"{ids.count(3)} of {len(ids)} words of the start" in screen.text
+    write(screen)
+
+
+def test_pressing_a_word_opens_explore_at_that_moment(open_page, monkeypatch, vocab):
+    from wordlm.ui import generate as view
+
+    screen = write(open_page("generate", engine="PyTorch"))
+    start, stories = screen.app.session_state["stories"]
+    story = next(iter(stories.values()))
+    fake = {}
+    monkeypatch.setattr(view.st, "session_state", fake)
+    view.open_in_explore(start, story, 2, vocab)
+    assert fake["prompt"] == " ".join([PROMPT, *vocab.decode(story.new_ids[:3])])
+    assert list(encode_prompt(fake["prompt"], vocab).ids) == [BOS, *story.start_ids[1:], *story.new_ids[:3]]
+
+
+def test_runs_are_exported_as_text_and_json(open_page, vocab):
+    from wordlm.ui.generate import export_json, export_text
+
+    screen = write(open_page("generate", engine="PyTorch"))
+    start, stories = screen.app.session_state["stories"]
+    (name, story), *_ = stories.items()
+    content = json.loads(export_json(start, stories, vocab))
+    assert content["start"] == PROMPT
+    assert content["stories"][name]["words"] == vocab.decode(story.new_ids)
+    assert content["stories"][name]["report"]["model calls"] == len(story.choices)
+    assert story_text(story, vocab) in export_text(start, stories, vocab)
+
+
+def test_real_stories_can_be_gone_on_with_and_read_beside(open_page, monkeypatch, tmp_path, real_stories):
+    from wordlm.prepare_data import prepare
+
+    prepare("dgx", tmp_path, real_stories)
+    monkeypatch.setattr("wordlm.ui.resources.DATA_DIR", tmp_path)
+    screen = open_page("generate")
+    screen.app.selectbox(key="start").set_value("a held-out story").run(timeout=60)
+    write(screen)
+    assert "The real story goes on:" in screen.text
+
+
+def test_without_the_stories_they_are_not_offered(open_page, monkeypatch, tmp_path):
+    monkeypatch.setattr("wordlm.ui.resources.DATA_DIR", tmp_path)
+    assert "a held-out story" not in open_page("generate").app.selectbox(key="start").options
+
+
+def test_no_model_chosen_means_nothing_to_press(open_page):
+    screen = open_page("generate")
+    screen.app.button_group(key="writers").set_value([]).run()
+    assert next(button for button in screen.app.button if button.label == "Write").disabled
+
+
+def test_what_a_browser_sends_back_is_not_trusted(vocab):
+    from wordlm.ui.generate import _received
+
+    story = {"ids": [5, 10**9, -3, 6] + [7] * 99, "probabilities": [0.5] * 200, "milliseconds": [1] * 200, "stop": "x"}
+    made = _received(story, [BOS], Decoding(5), vocab)
+    assert len(made.new_ids) <= 5
+    assert all(0 <= i < len(vocab) for i in made.new_ids)

@@ -1,0 +1,58 @@
+"""Engines that run a trained model for generation: PyTorch, and ONNX Runtime on the exported file."""
+
+import time
+from pathlib import Path
+
+import numpy as np
+import onnxruntime
+import torch
+
+from wordlm.models import LanguageModel
+from wordlm.text import BOS, left_pad
+
+WARM_UP_CALLS = 3
+
+
+class TorchEngine:
+    """The model as it is, in PyTorch."""
+
+    name = "PyTorch"
+
+    def __init__(self, model: LanguageModel) -> None:
+        self._model = model
+        self.device = str(next(model.parameters()).device)
+
+    @property
+    def threads(self) -> int:
+        """The threads that PyTorch uses for one operation."""
+        return torch.get_num_threads()
+
+    def logits(self, context: np.ndarray) -> np.ndarray:
+        """Return the logits (V,) of the word after `context` (1, 64) int64."""
+        with torch.inference_mode():
+            return self._model(torch.from_numpy(context).to(self.device))[0].cpu().numpy()
+
+
+class OnnxEngine:
+    """The exported model in ONNX Runtime. One thread: a call is too short to share out."""
+
+    name = "ONNX Runtime"
+    device = "cpu"
+    threads = 1
+
+    def __init__(self, path: str | Path) -> None:
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = options.inter_op_num_threads = self.threads
+        self._session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+
+    def logits(self, context: np.ndarray) -> np.ndarray:
+        """Return the logits (V,) of the word after `context` (1, 64) int64."""
+        return self._session.run(["logits"], {"ids": context})[0][0]
+
+
+def warm_up(engine: TorchEngine | OnnxEngine) -> float:
+    """Make a few calls that no timing should hold, and return their seconds."""
+    start = time.perf_counter()
+    for _ in range(WARM_UP_CALLS):
+        engine.logits(left_pad([BOS]))
+    return time.perf_counter() - start

@@ -1,0 +1,188 @@
+// Writes a story in the visitor's browser with ONNX Runtime Web. The decoding follows wordlm/generation.py line by
+// line; only the source of random numbers is another one, so greedy stories are the same and sampled ones have the
+// same distribution.
+
+const CACHE = "attention-explorer";
+
+export default function ({ data, parentElement, setTriggerValue }) {
+  const button = parentElement.querySelector("button");
+  const note = parentElement.querySelector("p");
+  const say = (text) => { note.textContent = text; };
+  const megabytes = (bytes) => `${(bytes / 1e6).toFixed(1)} MB`;
+  button.textContent = data.label;
+  button.disabled = false;
+
+  const shared = (window.attentionExplorer ??= { sessions: {} });
+
+  button.onclick = () => { begin().catch(fail); };
+
+  // Python sends the model after it was asked for it, then the run goes on.
+  if (data.model && shared.waiting?.id === data.model.id) {
+    const waiting = shared.waiting;
+    shared.waiting = null;
+    keepModel(data.model).then((bytes) => waiting.resolve(bytes), waiting.reject);
+  }
+
+  async function begin() {
+    if (typeof WebAssembly === "undefined") throw new Error("no WebAssembly");
+    button.disabled = true;
+    const ort = await engine();
+    const session = await sessionOf(ort);
+    const story = await write(ort, session);
+    say(`Done in your browser: ${story.ids.length} words.`);
+    button.disabled = false;
+    setTriggerValue("story", story);
+  }
+
+  function fail(error) {
+    button.disabled = false;
+    if (error.message === "no WebAssembly")
+      say("This browser offers no WebAssembly, so it cannot run the model. The engines of the server still work.");
+    else if (error instanceof TypeError)
+      say("The engine could not be fetched: no network, or it is blocked. The engines of the server still work.");
+    else say(`The browser could not run the model (${error.message}). The engines of the server still work.`);
+  }
+
+  async function engine() {
+    if (shared.ort) return shared.ort;
+    let received = 0;
+    const total = data.engine.files.reduce((sum, file) => sum + file.bytes, 0);
+    const progress = (bytes) => {
+      received += bytes;
+      say(`Fetching the engine: ${megabytes(received)} of ${megabytes(total)}`);
+    };
+    const [script, wasm] = await Promise.all(data.engine.files.map((file) => fetchOnce(file, progress)));
+    const url = URL.createObjectURL(new Blob([script], { type: "text/javascript" }));
+    const ort = await import(url);
+    ort.env.wasm.wasmBinary = wasm;
+    ort.env.wasm.numThreads = 1;
+    return (shared.ort = ort);
+  }
+
+  async function fetchOnce(file, progress) {
+    const cache = await openCache();
+    const kept = await cache?.match(file.url);
+    if (kept) {
+      progress(file.bytes);
+      return kept.arrayBuffer();
+    }
+    const answer = await fetch(file.url, { integrity: file.integrity, mode: "cors", credentials: "omit" });
+    if (!answer.ok) throw new TypeError(`status ${answer.status}`);
+    const parts = [];
+    for (const reader = answer.body.getReader(); ; ) {
+      const { done, value } = await reader.read();
+      if (done) break;
+      parts.push(value);
+      progress(value.length);
+    }
+    const bytes = await new Blob(parts).arrayBuffer();
+    await cache?.put(file.url, new Response(bytes));
+    return bytes;
+  }
+
+  async function openCache() {
+    try {
+      return await caches.open(CACHE);
+    } catch {
+      return null; // private windows and plain http have none; it is fetched again next time
+    }
+  }
+
+  async function sessionOf(ort) {
+    const id = data.modelId;
+    if (shared.sessions[id]) return shared.sessions[id];
+    const cache = await openCache();
+    const kept = await cache?.match(`/model/${id}`);
+    say("Loading the model");
+    const bytes = kept ? await kept.arrayBuffer() : await askForModel(id);
+    return (shared.sessions[id] = await ort.InferenceSession.create(new Uint8Array(bytes)));
+  }
+
+  function askForModel(id) {
+    return new Promise((resolve, reject) => {
+      shared.waiting = { id, resolve, reject };
+      setTriggerValue("wanted", id);
+    });
+  }
+
+  async function keepModel(model) {
+    const bytes = Uint8Array.from(atob(model.base64), (c) => c.charCodeAt(0)).buffer;
+    const cache = await openCache();
+    await cache?.put(`/model/${model.id}`, new Response(bytes.slice(0)));
+    return bytes;
+  }
+
+  async function write(ort, session) {
+    const { start, decoding, special, contextLen, words } = data;
+    const random = mulberry32(decoding.seed);
+    const ids = [], probabilities = [], milliseconds = [];
+    let stop = "limit";
+    await session.run({ ids: contextTensor(ort, [special.BOS], special, contextLen) }); // warm-up, not timed
+    while (ids.length < decoding.max_new_tokens) {
+      const feeds = { ids: contextTensor(ort, [...start, ...ids], special, contextLen) };
+      const begun = performance.now();
+      const { logits } = await session.run(feeds);
+      milliseconds.push(performance.now() - begun);
+      const p = candidateProbabilities(logits.data, decoding, special);
+      const id = draw(p, decoding, random);
+      probabilities.push(p[id]);
+      if (id === special.EOS) { stop = "end"; break; }
+      ids.push(id);
+      say(ids.map((i) => words[i]).join(" "));
+      if (ids.length % 4 === 0) await new Promise((resume) => setTimeout(resume)); // let the page breathe
+    }
+    return { ids, probabilities, milliseconds, stop, userAgent: navigator.userAgent };
+  }
+}
+
+function contextTensor(ort, ids, special, length) {
+  const slots = new BigInt64Array(length).fill(BigInt(special.PAD));
+  const kept = ids.slice(-length);
+  kept.forEach((id, i) => { slots[length - kept.length + i] = BigInt(id); });
+  return new ort.Tensor("int64", slots, [1, length]);
+}
+
+function candidateProbabilities(logits, decoding, special) {
+  const scores = Float64Array.from(logits);
+  scores[special.PAD] = scores[special.BOS] = -Infinity;
+  if (!decoding.allow_unknown) scores[special.UNK] = -Infinity;
+  let largest = 0;
+  for (let i = 1; i < scores.length; i++) if (scores[i] > scores[largest]) largest = i;
+  if (decoding.temperature === 0) return new Float64Array(scores.length).fill(1, largest, largest + 1);
+  const p = scores.map((score) => Math.exp((score - scores[largest]) / decoding.temperature));
+  normalise(p);
+  const order = [...p.keys()].sort((a, b) => p[b] - p[a] || a - b);
+  let kept = decoding.top_k === 0 ? order.length : decoding.top_k;
+  if (decoding.top_p < 1) {
+    const within = order.slice(0, kept).reduce((sum, i) => sum + p[i], 0);
+    let reached = 0, count = 0;
+    while (count < order.length && reached / within < decoding.top_p - 1e-12) reached += p[order[count++]];
+    kept = Math.min(kept, count);
+  }
+  for (const i of order.slice(kept)) p[i] = 0;
+  return normalise(p);
+}
+
+function normalise(p) {
+  const total = p.reduce((sum, value) => sum + value, 0);
+  for (let i = 0; i < p.length; i++) p[i] /= total;
+  return p;
+}
+
+function draw(p, decoding, random) {
+  if (decoding.temperature === 0) return p.indexOf(1);
+  const point = random() * p.reduce((sum, value) => sum + value, 0);
+  let below = 0;
+  for (let i = 0; i < p.length; i++) if ((below += p[i]) > point) return i;
+  return p.findLastIndex((value) => value > 0);
+}
+
+// A small generator with a seed (mulberry32, public domain, T. Ettinger): JavaScript has none of its own.
+function mulberry32(seed) {
+  return () => {
+    seed = (seed + 0x6d2b79f5) | 0;
+    let t = Math.imul(seed ^ (seed >>> 15), 1 | seed);
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+    return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
+  };
+}

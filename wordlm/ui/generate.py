@@ -1,0 +1,329 @@
+"""What the Generate page draws: settings, stories in the making, their reports, the engine in the browser."""
+
+import base64
+import json
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+
+import pandas as pd
+import streamlit as st
+
+from wordlm.data import StoryStream
+from wordlm.engines import OnnxEngine, TorchEngine
+from wordlm.files import ARTIFACTS, sha256_file
+from wordlm.generation import Choice, Decoding, Engine, Generation, Stop, join_words, story_text
+from wordlm.starts import AUTHORED, opening_of
+from wordlm.text import BOS, CONTEXT_LEN, EOS, PAD, UNK, Vocab, typed_words
+from wordlm.ui.charts import ACCENT
+from wordlm.ui.components import word_row
+from wordlm.ui.controls import PROMPT
+from wordlm.ui.escape import for_html
+from wordlm.ui.resources import (
+    MODELS,
+    Checkpoint,
+    checkpoint,
+    data_is_present,
+    model_of,
+    story_corpus,
+)
+
+ENGINES = ("ONNX Runtime", "PyTorch", "your browser")
+EXPORTED = ("MLP", "1", "4")
+"""The models that were exported to ONNX, at seed 11."""
+
+ORT_VERSION = "1.30.0"
+_CDN = f"https://cdn.jsdelivr.net/npm/onnxruntime-web@{ORT_VERSION}/dist"
+# Digests and sizes are those of the npm package of this version; a file that differs is refused by the browser.
+ORT_FILES = [
+    {
+        "url": f"{_CDN}/ort.wasm.bundle.min.mjs",
+        "integrity": "sha384-PLWz+nHEVHpjwBsO0YVdvQj6n5814Iv8E3b8FG0Rp/uIAtjFMCKOpP66iPzedrIG",
+        "bytes": 73_054,
+    },
+    {
+        "url": f"{_CDN}/ort-wasm-simd-threaded.wasm",
+        "integrity": "sha384-vjBJ1z7qrhkTyYsNqKeF6c7N+nOJSU94czEo+tvZcu8G75JparGq9kB+kTnEUNVM",
+        "bytes": 14_239_897,
+    },
+]
+
+
+def choose_start(prompt: str, vocab: Vocab) -> tuple[str, list[str] | None]:
+    """Let the visitor choose a beginning; return its text and, for a real story, the words that follow there."""
+    kinds = ["the prompt above", *AUTHORED]
+    if data_is_present():
+        kinds += ["a training story", "a held-out story"]
+    kind = st.selectbox("Start", kinds, key="start", persist_state="session")
+    if kind == "the prompt above":
+        return prompt, None
+    if kind in AUTHORED:
+        return kind, None
+    corpus = story_corpus()
+    stream: StoryStream = corpus.splits["train" if kind == "a training story" else "test"]
+    number, length = st.columns(2)
+    story = number.number_input("Story", 1, len(stream.starts) - 1, 1, key="story")
+    words = length.slider("Words of its opening", 3, 60, 20, key="opening")
+    opening = opening_of(stream, vocab, int(story) - 1, words)
+    return " ".join(opening.words), opening.continuation
+
+
+def choose_decoding() -> Decoding:
+    """Let the visitor choose how words are chosen."""
+    with st.container(key="decoding", horizontal=True, vertical_alignment="bottom"):
+        limit = st.slider("New words, at most", 5, 200, 60, key="limit", bind="query-params")
+        temperature = st.slider(
+            "Temperature",
+            0.0,
+            2.0,
+            0.0,
+            0.1,
+            key="temperature",
+            bind="query-params",
+            help="0 always takes the likeliest word (greedy). 1 draws from the model's own probabilities.",
+        )
+        top_k = st.number_input("Top k (0: all)", 0, 4000, 0, key="top_k", bind="query-params")
+        top_p = st.slider("Top p", 0.05, 1.0, 1.0, 0.05, key="top_p", bind="query-params")
+        seed = st.number_input("Seed of the draws", 0, 10**6, 0, key="draw_seed", bind="query-params")
+        unknown = st.toggle("Allow <UNK\\>", key="unknown", bind="query-params")
+    return Decoding(limit, temperature, int(top_k), top_p, int(seed), unknown)
+
+
+def choose_models(default: str, engine: str) -> list[str]:
+    """Let the visitor choose the models that write side by side."""
+    offered = list(MODELS) if engine == "PyTorch" else list(EXPORTED)
+    kept = [model for model in st.session_state.get("writers") or [] if model in offered]
+    if "writers" in st.session_state and kept != st.session_state["writers"]:
+        del st.session_state["writers"]
+    first = default if default in offered else "4"
+    chosen = st.pills(
+        "Models, side by side: MLP or number of heads", offered, selection_mode="multi", default=[first], key="writers"
+    )
+    if engine != "PyTorch":
+        st.caption("ONNX files are bundled for the MLP, 1 head and 4 heads at seed 11. PyTorch runs every model.")
+    return list(chosen)
+
+
+@st.cache_resource(show_spinner="Loading the engine …")
+def onnx_engine(name: str) -> OnnxEngine:
+    """Return the ONNX Runtime session of an exported model, shared by all visitors."""
+    return OnnxEngine(ARTIFACTS / "onnx" / name)
+
+
+def onnx_name(chosen: Checkpoint) -> str:
+    """Return the exported file of a checkpoint."""
+    return chosen.file.replace(".npz", ".onnx")
+
+
+def engine_of(model: str, seed: int, engine: str) -> tuple[Engine, Checkpoint]:
+    """Return the engine that runs a model, and the checkpoint behind it."""
+    if engine == "PyTorch":
+        chosen = checkpoint(model, seed)
+        return TorchEngine(model_of(chosen)), chosen
+    chosen = checkpoint(model, 11)
+    return onnx_engine(onnx_name(chosen)), chosen
+
+
+def start_ids(text: str, vocab: Vocab) -> list[int]:
+    """Return the ids before the first new word."""
+    return [BOS, *typed_words(text, vocab)[1]]
+
+
+def warn_of_unknown_start(text: str, vocab: Vocab) -> None:
+    """Say how many words of the start the vocabulary lacks."""
+    words, ids = typed_words(text, vocab)
+    unknown = ids.count(UNK)
+    if unknown:
+        share = 100 * unknown / len(ids)
+        st.caption(
+            f"{unknown} of {len(words)} words of the start ({share:.0f} %) are unknown to the vocabulary; the model "
+            "reads each as `<UNK>`."
+        )
+
+
+def story_html(text: str, generation: Generation, vocab: Vocab) -> str:
+    """Return start and story as HTML; a new word is tinted by its probability."""
+    words = []
+    for choice in generation.choices:
+        if choice.id == EOS:
+            break
+        style = f"background: color-mix(in srgb, {ACCENT} {round(60 * choice.probability)}%, transparent)"
+        words.append(f'<span style="{style}" title="{choice.probability:.3f}">{for_html(vocab.itos[choice.id])}</span>')
+    return f'<div class="story"><em>{for_html(text)}</em> {" ".join(words)}</div>'
+
+
+def write_together(stories: dict[str, Generation], text: str, vocab: Vocab) -> None:
+    """Let all stories take turns, one call each, and show every word as it comes.
+
+    A press on Stop, or on anything else, ends this run of the page at the next drawing, within one call a story.
+    """
+    columns = st.columns(len(stories))
+    places = {}
+    for (name, story), column in zip(stories.items(), columns, strict=True):
+        column.markdown(f"**{name}**")
+        places[name] = column.empty()
+        places[name].html(story_html(text, story, vocab))
+    while any(story.stop is None for story in stories.values()):
+        for name, story in stories.items():
+            if story.advance() is not None:
+                places[name].html(story_html(text, story, vocab))
+
+
+def show_stories(stories: dict[str, Generation], text: str, vocab: Vocab, on_pick: Callable[[str, int], None]) -> None:
+    """Draw finished stories side by side, with why each stopped and its words to press."""
+    for (name, story), column in zip(stories.items(), st.columns(len(stories)), strict=True):
+        with column:
+            st.markdown(f"**{name}**")
+            st.html(story_html(text, story, vocab))
+            stop = f"Stopped because {story.stop}." if story.stop else ""
+            st.caption(f"{stop} Press a word to open Explore at that moment.")
+            made = [choice for choice in story.choices if choice.id != EOS]
+            word_row(
+                [vocab.itos[choice.id] for choice in made],
+                [f"{choice.probability:.3f}" for choice in made],
+                key=f"words_{name}",
+                on_pick=lambda place, name=name: on_pick(name, place),
+            )
+
+
+def choice_table(story: Generation, vocab: Vocab) -> pd.DataFrame:
+    """Return each decision: `call`, `word`, `probability`, `alternatives`, `ms`."""
+
+    def listed(choice: Choice) -> str:
+        return "  ".join(f"{vocab.itos[i]} {p:.3f}" for i, p in choice.alternatives)
+
+    return pd.DataFrame(
+        [
+            (call, vocab.itos[c.id], c.probability, listed(c), 1e3 * c.seconds)
+            for call, c in enumerate(story.choices, 1)
+        ],
+        columns=["call", "word", "probability", "alternatives", "ms"],
+    )
+
+
+def report_table(stories: dict[str, Generation]) -> pd.DataFrame:
+    """Return the report of every story, one column a story."""
+    reports = {name: {k: _shown(v) for k, v in story.report().items()} for name, story in stories.items()}
+    return pd.DataFrame(reports).rename_axis("report").reset_index()
+
+
+def _shown(value: object) -> str:
+    return f"{value:.3f}" if isinstance(value, float) else str(value)
+
+
+def export_json(text: str, stories: dict[str, Generation], vocab: Vocab) -> str:
+    """Return the runs as JSON: start, words, probabilities, report."""
+    return json.dumps(
+        {
+            "start": text,
+            "stories": {
+                name: {
+                    "text": story_text(story, vocab),
+                    "words": vocab.decode(story.new_ids),
+                    "probabilities": [choice.probability for choice in story.choices],
+                    "report": story.report(),
+                }
+                for name, story in stories.items()
+            },
+        },
+        ensure_ascii=False,
+        indent=1,
+    )
+
+
+def export_text(text: str, stories: dict[str, Generation], vocab: Vocab) -> str:
+    """Return the stories for reading."""
+    return "\n\n".join(f"{name}\n{text} {story_text(story, vocab)}" for name, story in stories.items()) + "\n"
+
+
+def interrupt_all(stories: dict[str, Generation]) -> None:
+    """End every story where it is."""
+    for story in stories.values():
+        story.interrupt()
+
+
+class BrowserEngine:
+    """Stands for the visitor's browser in a report; the calls were made there."""
+
+    name = f"ONNX Runtime Web {ORT_VERSION}, WebAssembly"
+    device = "your browser"
+    threads = 1
+
+    def logits(self, context):
+        raise NotImplementedError("the browser has made its calls already")
+
+
+@st.cache_resource(show_spinner=False)
+def _component() -> Callable:
+    return st.components.v2.component(
+        "browser_engine",
+        html='<button type="button"></button><p aria-live="polite"></p>',
+        css=(
+            "button { font: inherit; color: white; background: var(--st-primary-color); border: none; cursor: pointer;"
+            " border-radius: 0.4rem; padding: 0.4rem 0.9rem; } button:disabled { opacity: 0.6; }"
+            " p { margin: 0.5rem 0 0; color: var(--st-text-color); }"
+        ),
+        js=Path(__file__).with_name("browser_engine.js").read_text(encoding="utf-8"),
+    )
+
+
+def browser_engine(chosen: Checkpoint, ids: list[int], decoding: Decoding, vocab: Vocab) -> Generation | None:
+    """Draw the button that runs a model in the visitor's browser; return the story that came back, if any."""
+    path = ARTIFACTS / "onnx" / onnx_name(chosen)
+    digest = sha256_file(path)
+    state = st.session_state.get("browser_engine")
+    wanted = state is not None and state.wanted == digest
+    megabytes = sum(file["bytes"] for file in ORT_FILES) / 1e6
+    result = _component()(
+        key="browser_engine",
+        data={
+            "label": f"Run in my browser: fetches {megabytes:.1f} MB once, and the model, "
+            f"{path.stat().st_size / 1e6:.1f} MB",
+            "engine": {"files": ORT_FILES},
+            "modelId": digest,
+            "model": {"id": digest, "base64": base64.b64encode(path.read_bytes()).decode()} if wanted else None,
+            "start": ids,
+            "decoding": asdict(decoding),
+            "special": {"PAD": PAD, "BOS": BOS, "EOS": EOS, "UNK": UNK},
+            "contextLen": CONTEXT_LEN,
+            "words": list(vocab.itos),
+        },
+        on_wanted_change=lambda: None,
+        on_story_change=lambda: None,
+    )
+    return None if result.story is None else _received(result.story, ids, decoding, vocab)
+
+
+def _received(story: dict, ids: list[int], decoding: Decoding, vocab: Vocab) -> Generation:
+    """Rebuild a generation from what the browser sent, trusting nothing in it."""
+    made = [int(i) for i in story["ids"][: decoding.max_new_tokens] if 0 <= int(i) < len(vocab)]
+    if story["stop"] == "end":
+        made.append(EOS)
+    timed = zip(made, story["probabilities"], story["milliseconds"], strict=False)
+    choices = [Choice(i, float(p), (), float(ms) / 1e3) for i, p, ms in timed]
+    stop = Stop.END if story["stop"] == "end" else Stop.LIMIT
+    return Generation(BrowserEngine(), ids, decoding, choices, stop)
+
+
+def open_in_explore(text: str, story: Generation, place: int, vocab: Vocab) -> None:
+    """Put the words up to and including new word `place` into the shared prompt. Call it from a callback."""
+    words = vocab.decode(story.new_ids[: place + 1])
+    st.session_state[PROMPT] = " ".join([text, *words])
+    st.session_state["go_to_explore"] = True
+
+
+def follow_to_explore() -> None:
+    """Go to Explore where a press on a word asked for it."""
+    if st.session_state.pop("go_to_explore", False):
+        st.switch_page("pages/explore.py")
+
+
+def story_name(chosen: Checkpoint, engine: str) -> str:
+    """Return the heading of a story."""
+    return f"{chosen.name} · {engine}"
+
+
+def read_beside(continuation: list[str] | None) -> None:
+    """Show how the real story goes on."""
+    if continuation is not None:
+        st.html(f"<p><b>The real story goes on:</b> {for_html(join_words(continuation))}</p>")
