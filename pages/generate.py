@@ -10,7 +10,6 @@ from wordlm.ui import blocks, controls
 from wordlm.ui import generate as view
 from wordlm.ui.resources import checkpoint, vocabulary
 
-view.follow_to_explore()
 choice = controls.shared_choice()
 vocab = vocabulary()
 
@@ -24,7 +23,7 @@ view.warn_of_unknown_start(text, vocab)
 decoding = view.choose_decoding()
 st.caption(
     "`<PAD>` and `<BOS>` are never chosen, `<UNK>` only if allowed; what remains after temperature, top k and top p is "
-    "renormalised, and the probabilities shown are those."
+    "renormalised for the draw. The probabilities shown are the model's own, before all of that."
 )
 engine = st.segmented_control(
     "Engine", view.ENGINES, default=view.ENGINES[0], required=True, key="engine", bind="query-params"
@@ -36,7 +35,7 @@ if engine == "your browser":
     chosen = checkpoint(model, 11)
     made = view.browser_engine(chosen, ids, decoding, vocab)
     if made is not None:
-        st.session_state["stories"] = (text, {view.story_name(chosen, engine): made})
+        st.session_state["stories"] = (text, {view.story_name(made[0], engine): made})
 else:
     models = view.choose_models(choice.checkpoint.model, engine)
     write, stop = st.columns([1, 5])
@@ -46,7 +45,7 @@ else:
         st.session_state["warm_up"] = warm
         st.session_state["stories"] = (
             text,
-            {view.story_name(c, engine): Generation(runner, ids, decoding) for runner, c in runners},
+            {view.story_name(c, engine): (c, Generation(runner, ids, decoding)) for runner, c in runners},
         )
         stop.button("Stop", key="stop")
         view.write_together(st.session_state["stories"][1], text, vocab)
@@ -55,9 +54,7 @@ else:
 if "stories" in st.session_state:
     start, stories = st.session_state["stories"]
     view.interrupt_all(stories)
-    view.show_stories(
-        stories, start, vocab, lambda name, place: view.open_in_explore(start, stories[name], place, vocab)
-    )
+    view.show_stories(stories, start, vocab)
     view.read_beside(continuation)
 
     st.subheader("What did it take?")
@@ -66,7 +63,7 @@ if "stories" in st.session_state:
         f"{st.session_state.get('warm_up', 0.0):.3f} s before this run, and loading are not in them."
     )
     blocks.text_table(view.report_table(stories), "report_table", alt="Words, calls, times and settings of each story")
-    for name, story in stories.items():
+    for name, (_, story) in stories.items():
         st.caption(f"Every decision of {name}.")
         decisions = view.choice_table(story, vocab)
         blocks.number_table(decisions, f"decisions_{name}", alt=f"Every decision of {name}")

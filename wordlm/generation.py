@@ -60,9 +60,9 @@ class Choice:
 
     id: int
     probability: float
-    """Of this word among those that could be chosen, after temperature and renormalisation."""
+    """The model's own, of this word among all, before temperature, cuts and renormalisation."""
     alternatives: tuple[tuple[int, float], ...]
-    """The likeliest candidates with their probabilities, the likeliest first."""
+    """The likeliest words with the model's own probabilities, the likeliest first."""
     seconds: float
     """The model call alone."""
 
@@ -125,10 +125,11 @@ class Generation:
         start = time.perf_counter()
         logits = self.engine.logits(context)
         seconds = time.perf_counter() - start
-        probabilities = candidate_probabilities(logits, self.decoding)
-        id_ = self._draw(probabilities)
+        id_ = self._draw(candidate_probabilities(logits, self.decoding))
+        powers = np.exp(logits.astype(np.float64) - logits.max())
+        probabilities = powers / powers.sum()
         likeliest = np.argsort(-probabilities, kind="stable")[:ALTERNATIVES]
-        alternatives = tuple((int(i), float(probabilities[i])) for i in likeliest if probabilities[i] > 0)
+        alternatives = tuple((int(i), float(probabilities[i])) for i in likeliest)
         choice = Choice(id_, float(probabilities[id_]), alternatives, seconds)
         self.choices.append(choice)
         if id_ == EOS:

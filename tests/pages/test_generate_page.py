@@ -1,6 +1,9 @@
 """The Generate page without a browser."""
 
+import html
 import json
+import re
+from urllib.parse import parse_qsl
 
 import pytest
 
@@ -58,17 +61,17 @@ def test_the_share_of_unknown_words_of_a_start_is_shown(open_page, vocab):
     write(screen)
 
 
-def test_pressing_a_word_opens_explore_at_that_moment(open_page, monkeypatch, vocab):
-    from wordlm.ui import generate as view
-
+def test_each_word_links_to_explore_at_that_moment(open_page, vocab):
     screen = write(open_page("generate", engine="PyTorch"))
-    start, stories = screen.app.session_state["stories"]
-    story = next(iter(stories.values()))
-    fake = {}
-    monkeypatch.setattr(view.st, "session_state", fake)
-    view.open_in_explore(start, story, 2, vocab)
-    assert fake["prompt"] == " ".join([PROMPT, *vocab.decode(story.new_ids[:3])])
-    assert list(encode_prompt(fake["prompt"], vocab).ids) == [BOS, *story.start_ids[1:], *story.new_ids[:3]]
+    _, stories = screen.app.session_state["stories"]
+    ((_, story),) = stories.values()
+    links = re.findall(r'href="explore\?([^"]*)"', screen.text)
+    assert len(links) == len(story.new_ids)
+    for place, link in enumerate(links):
+        params = dict(parse_qsl(html.unescape(link)))
+        assert (params["model"], params["seed"]) == ("4", "11")
+        ids = encode_prompt(params["prompt"], vocab).ids
+        assert list(ids) == [*story.start_ids, *story.new_ids[: place + 1]][-64:]
 
 
 def test_runs_are_exported_as_text_and_json(open_page, vocab):
@@ -76,7 +79,7 @@ def test_runs_are_exported_as_text_and_json(open_page, vocab):
 
     screen = write(open_page("generate", engine="PyTorch"))
     start, stories = screen.app.session_state["stories"]
-    (name, story), *_ = stories.items()
+    ((name, (_, story)),) = stories.items()
     content = json.loads(export_json(start, stories, vocab))
     assert content["start"] == PROMPT
     assert content["stories"][name]["words"] == vocab.decode(story.new_ids)
@@ -110,6 +113,7 @@ def test_what_a_browser_sends_back_is_not_trusted(vocab):
     from wordlm.ui.generate import _received
 
     story = {"ids": [5, 10**9, -3, 6] + [7] * 99, "probabilities": [0.5] * 200, "milliseconds": [1] * 200, "stop": "x"}
-    made = _received(story, [BOS], Decoding(5), vocab)
+    made = _received(story | {"start": [BOS, 10**9]}, Decoding(5), vocab)
+    assert made.start_ids == [BOS]
     assert len(made.new_ids) <= 5
     assert all(0 <= i < len(vocab) for i in made.new_ids)

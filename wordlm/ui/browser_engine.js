@@ -125,13 +125,13 @@ export default function ({ data, parentElement, setTriggerValue }) {
       milliseconds.push(performance.now() - begun);
       const p = candidateProbabilities(logits.data, decoding, special);
       const id = draw(p, decoding, random);
-      probabilities.push(p[id]);
+      probabilities.push(ownProbability(logits.data, id));
       if (id === special.EOS) { stop = "end"; break; }
       ids.push(id);
       say(ids.map((i) => words[i]).join(" "));
       if (ids.length % 4 === 0) await new Promise((resume) => setTimeout(resume)); // let the page breathe
     }
-    return { ids, probabilities, milliseconds, stop, userAgent: navigator.userAgent };
+    return { modelId: data.modelId, start, ids, probabilities, milliseconds, stop };
   }
 }
 
@@ -161,6 +161,12 @@ function candidateProbabilities(logits, decoding, special) {
   }
   for (const i of order.slice(kept)) p[i] = 0;
   return normalise(p);
+}
+
+// The model's own probability of a word, before temperature and cuts.
+function ownProbability(logits, id) {
+  const largest = logits.reduce((a, b) => Math.max(a, b));
+  return Math.exp(logits[id] - largest) / logits.reduce((sum, score) => sum + Math.exp(score - largest), 0);
 }
 
 function normalise(p) {

@@ -107,15 +107,6 @@ def _registered() -> dict[str, Callable]:
     }
 
 
-def word_row(words: list[str], notes: list[str], *, key: str, on_pick: Callable[[int], None]) -> None:
-    """Draw words with a note below each; pressing one calls `on_pick` with its index."""
-    tokens = [
-        {"typed": word, "note": note, "sort": "", "shade": None, "hover": word}
-        for word, note in zip(words, notes, strict=True)
-    ]
-    _pressable(tokens, key=key, chosen=None, on_pick=on_pick, hue="")
-
-
 def token_row(
     prompt: EncodedPrompt,
     notes: list[str],
@@ -141,10 +132,6 @@ def token_row(
         for i in range(len(prompt.ids))
     ]
 
-    _pressable(tokens, key=key, chosen=chosen, on_pick=on_pick, hue=hue)
-
-
-def _pressable(tokens: list[dict], *, key: str, chosen: int | None, on_pick: Callable[[int], None], hue: str) -> None:
     def picked() -> None:
         if (place := st.session_state[key].picked) is not None:
             on_pick(int(place))

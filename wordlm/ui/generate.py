@@ -1,10 +1,12 @@
 """What the Generate page draws: settings, stories in the making, their reports, the engine in the browser."""
 
 import base64
+import html
 import json
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
+from urllib.parse import urlencode
 
 import pandas as pd
 import streamlit as st
@@ -16,8 +18,6 @@ from wordlm.generation import Choice, Decoding, Engine, Generation, Stop, join_w
 from wordlm.starts import AUTHORED, opening_of
 from wordlm.text import BOS, CONTEXT_LEN, EOS, PAD, UNK, Vocab, typed_words
 from wordlm.ui.charts import ACCENT
-from wordlm.ui.components import word_row
-from wordlm.ui.controls import PROMPT
 from wordlm.ui.escape import for_html
 from wordlm.ui.resources import (
     MODELS,
@@ -141,49 +141,48 @@ def warn_of_unknown_start(text: str, vocab: Vocab) -> None:
         )
 
 
-def story_html(text: str, generation: Generation, vocab: Vocab) -> str:
-    """Return start and story as HTML; a new word is tinted by its probability."""
-    words = []
-    for choice in generation.choices:
+def story_html(text: str, story: Generation, chosen: Checkpoint, vocab: Vocab) -> str:
+    """Return start and story as HTML; a new word is tinted by its probability and links to Explore at that moment."""
+    words, read = [], [text]
+    for choice in story.choices:
         if choice.id == EOS:
             break
-        style = f"background: color-mix(in srgb, {ACCENT} {round(60 * choice.probability)}%, transparent)"
-        words.append(f'<span style="{style}" title="{choice.probability:.3f}">{for_html(vocab.itos[choice.id])}</span>')
+        read.append(vocab.itos[choice.id])
+        view = urlencode({"prompt": " ".join(read), "model": chosen.model, "seed": chosen.seed})
+        tint = f"background: color-mix(in srgb, {ACCENT} {round(60 * choice.probability)}%, transparent)"
+        words.append(
+            f'<a href="explore?{html.escape(view)}" target="_blank" style="{tint}" title="{choice.probability:.3f}">'
+            f"{for_html(read[-1])}</a>"
+        )
     return f'<div class="story"><em>{for_html(text)}</em> {" ".join(words)}</div>'
 
 
-def write_together(stories: dict[str, Generation], text: str, vocab: Vocab) -> None:
+Stories = dict[str, tuple[Checkpoint, Generation]]
+"""What was written side by side, by heading."""
+
+
+def write_together(stories: Stories, text: str, vocab: Vocab) -> None:
     """Let all stories take turns, one call each, and show every word as it comes.
 
     A press on Stop, or on anything else, ends this run of the page at the next drawing, within one call a story.
     """
-    columns = st.columns(len(stories))
     places = {}
-    for (name, story), column in zip(stories.items(), columns, strict=True):
+    for name, column in zip(stories, st.columns(len(stories)), strict=True):
         column.markdown(f"**{name}**")
         places[name] = column.empty()
-        places[name].html(story_html(text, story, vocab))
-    while any(story.stop is None for story in stories.values()):
-        for name, story in stories.items():
+    while any(story.stop is None for _, story in stories.values()):
+        for name, (chosen, story) in stories.items():
             if story.advance() is not None:
-                places[name].html(story_html(text, story, vocab))
+                places[name].html(story_html(text, story, chosen, vocab))
 
 
-def show_stories(stories: dict[str, Generation], text: str, vocab: Vocab, on_pick: Callable[[str, int], None]) -> None:
-    """Draw finished stories side by side, with why each stopped and its words to press."""
-    for (name, story), column in zip(stories.items(), st.columns(len(stories)), strict=True):
+def show_stories(stories: Stories, text: str, vocab: Vocab) -> None:
+    """Draw finished stories side by side, with why each stopped."""
+    for (name, (chosen, story)), column in zip(stories.items(), st.columns(len(stories)), strict=True):
         with column:
             st.markdown(f"**{name}**")
-            st.html(story_html(text, story, vocab))
-            stop = f"Stopped because {story.stop}." if story.stop else ""
-            st.caption(f"{stop} Press a word to open Explore at that moment.")
-            made = [choice for choice in story.choices if choice.id != EOS]
-            word_row(
-                [vocab.itos[choice.id] for choice in made],
-                [f"{choice.probability:.3f}" for choice in made],
-                key=f"words_{name}",
-                on_pick=lambda place, name=name: on_pick(name, place),
-            )
+            st.html(story_html(text, story, chosen, vocab))
+            st.caption(f"Stopped because {story.stop}. A click on a word opens Explore at that moment, in a new tab.")
 
 
 def choice_table(story: Generation, vocab: Vocab) -> pd.DataFrame:
@@ -201,9 +200,9 @@ def choice_table(story: Generation, vocab: Vocab) -> pd.DataFrame:
     )
 
 
-def report_table(stories: dict[str, Generation]) -> pd.DataFrame:
+def report_table(stories: Stories) -> pd.DataFrame:
     """Return the report of every story, one column a story."""
-    reports = {name: {k: _shown(v) for k, v in story.report().items()} for name, story in stories.items()}
+    reports = {name: {k: _shown(v) for k, v in story.report().items()} for name, (_, story) in stories.items()}
     return pd.DataFrame(reports).rename_axis("report").reset_index()
 
 
@@ -211,7 +210,7 @@ def _shown(value: object) -> str:
     return f"{value:.3f}" if isinstance(value, float) else str(value)
 
 
-def export_json(text: str, stories: dict[str, Generation], vocab: Vocab) -> str:
+def export_json(text: str, stories: Stories, vocab: Vocab) -> str:
     """Return the runs as JSON: start, words, probabilities, report."""
     return json.dumps(
         {
@@ -223,7 +222,7 @@ def export_json(text: str, stories: dict[str, Generation], vocab: Vocab) -> str:
                     "probabilities": [choice.probability for choice in story.choices],
                     "report": story.report(),
                 }
-                for name, story in stories.items()
+                for name, (_, story) in stories.items()
             },
         },
         ensure_ascii=False,
@@ -231,14 +230,14 @@ def export_json(text: str, stories: dict[str, Generation], vocab: Vocab) -> str:
     )
 
 
-def export_text(text: str, stories: dict[str, Generation], vocab: Vocab) -> str:
+def export_text(text: str, stories: Stories, vocab: Vocab) -> str:
     """Return the stories for reading."""
-    return "\n\n".join(f"{name}\n{text} {story_text(story, vocab)}" for name, story in stories.items()) + "\n"
+    return "\n\n".join(f"{name}\n{text} {story_text(story, vocab)}" for name, (_, story) in stories.items()) + "\n"
 
 
-def interrupt_all(stories: dict[str, Generation]) -> None:
+def interrupt_all(stories: Stories) -> None:
     """End every story where it is."""
-    for story in stories.values():
+    for _, story in stories.values():
         story.interrupt()
 
 
@@ -267,12 +266,24 @@ def _component() -> Callable:
     )
 
 
-def browser_engine(chosen: Checkpoint, ids: list[int], decoding: Decoding, vocab: Vocab) -> Generation | None:
-    """Draw the button that runs a model in the visitor's browser; return the story that came back, if any."""
+@st.cache_resource(show_spinner=False)
+def _exported() -> dict[str, Checkpoint]:
+    """Return the checkpoint behind each exported file, by the file's digest."""
+    chosen = [checkpoint(model, 11) for model in EXPORTED]
+    return {sha256_file(ARTIFACTS / "onnx" / onnx_name(one)): one for one in chosen}
+
+
+def browser_engine(
+    chosen: Checkpoint, ids: list[int], decoding: Decoding, vocab: Vocab
+) -> tuple[Checkpoint, Generation] | None:
+    """Draw the button that runs a model in the visitor's browser; return what came back, if anything did.
+
+    The browser asks for the weights of a model by digest, once; they are sent with the next drawing.
+    """
     path = ARTIFACTS / "onnx" / onnx_name(chosen)
-    digest = sha256_file(path)
+    digests = _exported()
     state = st.session_state.get("browser_engine")
-    wanted = state is not None and state.wanted == digest
+    wanted = digests.get(state.wanted) if state is not None else None
     megabytes = sum(file["bytes"] for file in ORT_FILES) / 1e6
     result = _component()(
         key="browser_engine",
@@ -280,8 +291,8 @@ def browser_engine(chosen: Checkpoint, ids: list[int], decoding: Decoding, vocab
             "label": f"Run in my browser: fetches {megabytes:.1f} MB once, and the model, "
             f"{path.stat().st_size / 1e6:.1f} MB",
             "engine": {"files": ORT_FILES},
-            "modelId": digest,
-            "model": {"id": digest, "base64": base64.b64encode(path.read_bytes()).decode()} if wanted else None,
+            "modelId": next(digest for digest, one in digests.items() if one == chosen),
+            "model": _weights(state.wanted, wanted) if wanted else None,
             "start": ids,
             "decoding": asdict(decoding),
             "special": {"PAD": PAD, "BOS": BOS, "EOS": EOS, "UNK": UNK},
@@ -291,11 +302,19 @@ def browser_engine(chosen: Checkpoint, ids: list[int], decoding: Decoding, vocab
         on_wanted_change=lambda: None,
         on_story_change=lambda: None,
     )
-    return None if result.story is None else _received(result.story, ids, decoding, vocab)
+    if result.story is None or result.story.get("modelId") not in digests:
+        return None
+    return digests[result.story["modelId"]], _received(result.story, decoding, vocab)
 
 
-def _received(story: dict, ids: list[int], decoding: Decoding, vocab: Vocab) -> Generation:
+def _weights(digest: str, chosen: Checkpoint) -> dict[str, str]:
+    content = (ARTIFACTS / "onnx" / onnx_name(chosen)).read_bytes()
+    return {"id": digest, "base64": base64.b64encode(content).decode()}
+
+
+def _received(story: dict, decoding: Decoding, vocab: Vocab) -> Generation:
     """Rebuild a generation from what the browser sent, trusting nothing in it."""
+    ids = [int(i) for i in story["start"] if 0 <= int(i) < len(vocab)]
     made = [int(i) for i in story["ids"][: decoding.max_new_tokens] if 0 <= int(i) < len(vocab)]
     if story["stop"] == "end":
         made.append(EOS)
@@ -303,19 +322,6 @@ def _received(story: dict, ids: list[int], decoding: Decoding, vocab: Vocab) -> 
     choices = [Choice(i, float(p), (), float(ms) / 1e3) for i, p, ms in timed]
     stop = Stop.END if story["stop"] == "end" else Stop.LIMIT
     return Generation(BrowserEngine(), ids, decoding, choices, stop)
-
-
-def open_in_explore(text: str, story: Generation, place: int, vocab: Vocab) -> None:
-    """Put the words up to and including new word `place` into the shared prompt. Call it from a callback."""
-    words = vocab.decode(story.new_ids[: place + 1])
-    st.session_state[PROMPT] = " ".join([text, *words])
-    st.session_state["go_to_explore"] = True
-
-
-def follow_to_explore() -> None:
-    """Go to Explore where a press on a word asked for it."""
-    if st.session_state.pop("go_to_explore", False):
-        st.switch_page("pages/explore.py")
 
 
 def story_name(chosen: Checkpoint, engine: str) -> str:
