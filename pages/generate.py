@@ -36,16 +36,19 @@ if engine == "your browser":
     made = view.browser_engine(chosen, ids, decoding, vocab)
     if made is not None:
         st.session_state["stories"] = (text, {view.story_name(made[0], engine): made})
+        st.session_state.pop("before", None)
 else:
     models = view.choose_models(choice.checkpoint.model, engine)
     write, stop = st.columns([1, 5])
     if write.button("Write", type="primary", disabled=not models):
         runners = [view.engine_of(model, choice.seed, engine) for model in models]
-        warm = sum(warm_up(runner) for runner, _ in runners)
-        st.session_state["warm_up"] = warm
+        st.session_state["before"] = (
+            f"Not in them: loading, {sum(loading for *_, loading in runners):.3f} s when first needed, and a warm-up "
+            f"of {sum(warm_up(runner) for runner, *_ in runners):.3f} s."
+        )
         st.session_state["stories"] = (
             text,
-            {view.story_name(c, engine): (c, Generation(runner, ids, decoding)) for runner, c in runners},
+            {view.story_name(c, engine): (c, Generation(runner, ids, decoding)) for runner, c, _ in runners},
         )
         stop.button("Stop", key="stop")
         view.write_together(st.session_state["stories"][1], text, vocab)
@@ -59,8 +62,8 @@ if "stories" in st.session_state:
 
     st.subheader("What did it take?")
     st.caption(
-        f"A model call that ends the story adds no word. Times are those of the calls alone; warm-up, "
-        f"{st.session_state.get('warm_up', 0.0):.3f} s before this run, and loading are not in them."
+        "A model call that ends the story adds no word. Times are those of the model calls alone. "
+        + st.session_state.get("before", "Fetching, loading and a warm-up call in the browser are not in them.")
     )
     blocks.text_table(view.report_table(stories), "report_table", alt="Words, calls, times and settings of each story")
     for name, (_, story) in stories.items():

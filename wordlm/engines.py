@@ -41,9 +41,11 @@ class OnnxEngine:
     threads = 1
 
     def __init__(self, path: str | Path) -> None:
+        start = time.perf_counter()
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = options.inter_op_num_threads = self.threads
         self._session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+        self.load_seconds = time.perf_counter() - start
 
     def logits(self, context: np.ndarray) -> np.ndarray:
         """Return the logits (V,) of the word after `context` (1, 64) int64."""

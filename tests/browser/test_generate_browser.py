@@ -6,16 +6,20 @@ published files, so the browser itself checks that the two are the same.
 """
 
 import os
+import time
+from dataclasses import asdict
 from pathlib import Path
 
+import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.browser.conftest import start_server, stop_server
 from wordlm.checkpoints import load_bundled
 from wordlm.engines import TorchEngine
-from wordlm.files import ARTIFACTS
-from wordlm.generation import Decoding, generate
-from wordlm.text import encode_prompt
+from wordlm.files import ARTIFACTS, REPOSITORY
+from wordlm.generation import Decoding, candidate_probabilities, generate
+from wordlm.text import BOS, EOS, PAD, UNK, encode_prompt
 from wordlm.ui.generate import ORT_VERSION
 
 PROMPT = "one day a big bear saw a small bird"
@@ -120,6 +124,84 @@ def test_a_browser_without_webassembly_is_told_so(page, server):
     open_generate(page, server, "your browser")
     page.get_by_role("button", name="Run in my browser").click()
     expect(page.get_by_text("offers no WebAssembly")).to_be_visible()
+
+
+SETTINGS = [
+    Decoding(),
+    Decoding(temperature=1.0),
+    Decoding(temperature=0.7, top_k=5),
+    Decoding(temperature=1.3, top_p=0.6),
+    Decoding(temperature=1.0, top_k=9, top_p=0.8, allow_unknown=True),
+    Decoding(temperature=0.01),
+]
+
+
+def test_decoding_in_the_browser_follows_the_same_specification(page, server):
+    """The same probabilities for the draw, and draws that follow them: a chi-square test with a fixed seed."""
+    page.goto(server)
+    script = (REPOSITORY / "wordlm" / "ui" / "browser_engine.js").read_text(encoding="utf-8")
+    logits = np.random.default_rng(0).normal(0, 2, 40).astype(np.float32).round(1)  # rounded, so that some are equal
+    special = {"PAD": PAD, "BOS": BOS, "EOS": EOS, "UNK": UNK}
+    program = """
+    async ([script, logits, settings, special]) => {
+      const engine = await import(URL.createObjectURL(new Blob([script], { type: "text/javascript" })));
+      return settings.map((decoding) => {
+        const p = engine.candidateProbabilities(Float32Array.from(logits), decoding, special);
+        const random = engine.mulberry32(5), drawn = Array(p.length).fill(0);
+        for (let i = 0; i < 4000; i++) drawn[engine.draw(p, decoding, random)]++;
+        return { p: [...p], drawn };
+      });
+    }
+    """
+    shown = page.evaluate(program, [script, logits.tolist(), [asdict(decoding) for decoding in SETTINGS], special])
+    for decoding, got in zip(SETTINGS, shown, strict=True):
+        expected = candidate_probabilities(logits, decoding)
+        np.testing.assert_allclose(got["p"], expected, atol=1e-12)
+        drawn, possible = np.array(got["drawn"]), expected > 0
+        assert drawn[~possible].sum() == 0
+        chi_square = ((drawn[possible] - 4000 * expected[possible]) ** 2 / (4000 * expected[possible])).sum()
+        freedom = possible.sum() - 1
+        assert chi_square <= freedom + 4 * (2 * freedom) ** 0.5  # four standard deviations above its mean
+
+
+def test_stop_ends_a_story_where_it_is(page, server):
+    open_generate(page, server, "PyTorch")
+    for model in ("MLP", "1", "2", "8", "16"):
+        page.locator(".st-key-writers").get_by_role("button", name=model, exact=True).click()
+    slider = page.get_by_role("slider", name="New words")
+    slider.press("End")
+    expect(slider).to_have_value("200")
+    page.get_by_role("button", name="Write").click()
+    expect(page.locator(".story a").nth(3)).to_be_visible()
+    page.get_by_role("button", name="Stop").click()
+    expect(page.get_by_text("Stopped because it was stopped.").first).to_be_visible()
+    expect(page.get_by_text("What did it take?")).to_be_visible()
+
+
+def cpu_seconds(pid: int) -> float:
+    """Return the processor time that a process has used (Linux)."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processor time is read from Linux's /proc")
+def test_the_server_stops_writing_when_the_visitor_leaves(browser, tmp_path):
+    process, url = start_server(tmp_path / "server.log")
+    page = browser.new_context().new_page()
+    open_generate(page, url, "PyTorch")
+    for model in ("MLP", "1", "2", "8", "16"):
+        page.locator(".st-key-writers").get_by_role("button", name=model, exact=True).click()
+    slider = page.get_by_role("slider", name="New words")
+    slider.press("End")
+    expect(slider).to_have_value("200")
+    page.get_by_role("button", name="Write").click()
+    expect(page.locator(".story a").nth(3)).to_be_visible()
+    page.context.close()
+    time.sleep(2)  # nothing on screen can be waited for: the visitor is gone
+    before = cpu_seconds(process.pid)
+    time.sleep(1)
+    assert cpu_seconds(process.pid) - before < 0.3
+    stop_server(process)
 
 
 def test_two_visitors_write_at_once_without_disturbing_each_other(browser, server, vocab):

@@ -192,3 +192,6 @@ function mulberry32(seed) {
     return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
   };
 }
+
+// For the tests, which hold these to the decoding in Python.
+export { candidateProbabilities, draw, mulberry32 };

@@ -24,6 +24,7 @@ from wordlm.ui.resources import (
     Checkpoint,
     checkpoint,
     data_is_present,
+    load_seconds_of,
     model_of,
     story_corpus,
 )
@@ -115,13 +116,14 @@ def onnx_name(chosen: Checkpoint) -> str:
     return chosen.file.replace(".npz", ".onnx")
 
 
-def engine_of(model: str, seed: int, engine: str) -> tuple[Engine, Checkpoint]:
-    """Return the engine that runs a model, and the checkpoint behind it."""
+def engine_of(model: str, seed: int, engine: str) -> tuple[Engine, Checkpoint, float]:
+    """Return the engine that runs a model, the checkpoint behind it, and the seconds that loading it took."""
     if engine == "PyTorch":
         chosen = checkpoint(model, seed)
-        return TorchEngine(model_of(chosen)), chosen
+        return TorchEngine(model_of(chosen)), chosen, load_seconds_of(chosen)
     chosen = checkpoint(model, 11)
-    return onnx_engine(onnx_name(chosen)), chosen
+    session = onnx_engine(onnx_name(chosen))
+    return session, chosen, session.load_seconds
 
 
 def start_ids(text: str, vocab: Vocab) -> list[int]:

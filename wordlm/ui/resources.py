@@ -4,6 +4,7 @@ Caches are keyed by plain values: a checkpoint's name and the ids of a prompt.
 """
 
 import os
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -77,10 +78,21 @@ def vocabulary() -> Vocab:
     return Vocab.load(ARTIFACTS / "vocab.json")
 
 
-@st.cache_resource(show_spinner="Loading the model …")
 def model_of(chosen: Checkpoint) -> LanguageModel:
     """Return the trained model of a bundled checkpoint."""
-    return load_bundled(ARTIFACTS / "heads" / chosen.file, vocabulary())[1]
+    return _loaded(chosen)[0]
+
+
+def load_seconds_of(chosen: Checkpoint) -> float:
+    """Return how long loading took when the first visitor needed the model."""
+    return _loaded(chosen)[1]
+
+
+@st.cache_resource(show_spinner="Loading the model …")
+def _loaded(chosen: Checkpoint) -> tuple[LanguageModel, float]:
+    start = time.perf_counter()
+    model = load_bundled(ARTIFACTS / "heads" / chosen.file, vocabulary())[1]
+    return model, time.perf_counter() - start
 
 
 def encode(text: str) -> EncodedPrompt:
