@@ -252,11 +252,22 @@ def test_a_seed_that_is_bundled_is_used(open_page, details):
         {"scale": "<script>"},
         {"head": "-1"},
         {"key": "zz"},
-        {"nonsense": "1"},
+        {"first": "x" * 5000},
     ],
 )
-def test_a_link_with_nonsense_falls_back_without_an_exception(open_page, params):
-    assert len(open_page(**params).table(WEIGHTS)) == 5
+def test_a_link_with_nonsense_falls_back_with_a_word(open_page, params):
+    screen = open_page(**params)
+    assert len(screen.table(WEIGHTS)) == 5
+    ((name, _),) = params.items()
+    assert f"The link asks for {name} = " in screen.text
+    screen.app.text_input(key="prompt").set_value("two words").run()
+    assert "The link asks for" not in screen.text
+
+
+def test_a_right_link_and_unknown_parameters_are_not_complained_of(open_page):
+    screen = open_page(model="8", head="7", scale="logarithmic", seed="11", query="3 · dog", utm_source="mail")
+    assert "The link asks for" not in screen.text
+    assert screen.app.selectbox(key="query").value == "3"
 
 
 PROMPTS = {

@@ -3,6 +3,7 @@
 Each choice lives in a widget whose key is also its name in the URL, so a pasted link restores the view.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -12,7 +13,7 @@ import streamlit as st
 from wordlm.ablation import Fill
 from wordlm.text import UNK, EncodedPrompt, Vocab, tokenize
 from wordlm.ui.charts import FirstToken, Scale
-from wordlm.ui.escape import for_markdown
+from wordlm.ui.escape import for_markdown, shortened
 from wordlm.ui.resources import MODELS, SEEDS, Checkpoint, checkpoint, encode, model_title
 
 PROMPT, MODEL, SEED = "prompt", "model", "seed"
@@ -39,6 +40,40 @@ class Choice:
         """One head and four heads, and the chosen attention model where it is another."""
         models = dict.fromkeys(["1", "4", *([] if self.checkpoint.heads is None else [self.checkpoint.model])])
         return [checkpoint(model, self.seed) for model in models]
+
+
+# What a link may say for the controls that always offer the same.
+_OFFERED = {
+    MODEL: MODELS,
+    SEED: tuple(map(str, SEEDS)),
+    OTHER_MODEL: MODELS,
+    OTHER_SEED: tuple(map(str, SEEDS)),
+    SCALE: get_args(Scale),
+    FIRST: get_args(FirstToken),
+    PICTURE: ("all heads", "one head"),
+    SHADING: get_args(Shading),
+    FILL: get_args(Fill),
+}
+_LINK_READ = "link_read"
+
+
+def say_what_a_link_got_wrong() -> None:
+    """Say, on a visitor's first run, which parameters of the link are not offered. Call it before the controls."""
+    for name, offered in _OFFERED.items():
+        _check_link(name, offered)
+
+
+def link_is_read() -> None:
+    """Remember that the link was read, so that its mistakes are told once."""
+    st.session_state[_LINK_READ] = True
+
+
+def _check_link(name: str, offered: Sequence[str]) -> None:
+    asked = st.query_params.get(name)
+    if asked is not None and asked not in offered and not st.session_state.get(_LINK_READ):
+        st.warning(
+            f"The link asks for {name} = {for_markdown(shortened(asked))}, which is not offered here; it is left out."
+        )
 
 
 def draw_shared_controls() -> None:
@@ -103,6 +138,7 @@ def choose_query(prompt: EncodedPrompt) -> int:
     The choice is kept as a position in the text, or as "the last word", which follows the typing.
     """
     options = [LAST, *map(str, prompt.positions)]
+    _check_link(QUERY, prompt.labels)
     _forget_unless_offered(QUERY, options)
     chosen = st.selectbox(
         "Query: the word that looks",
@@ -117,6 +153,7 @@ def choose_query(prompt: EncodedPrompt) -> int:
 def choose_key(prompt: EncodedPrompt, row: np.ndarray) -> int:
     """Let the visitor choose the word looked at, the one with the largest weight in `row` unless chosen."""
     options = [LARGEST, *map(str, prompt.positions)]
+    _check_link(KEY, prompt.labels)
     _forget_unless_offered(KEY, options)
     largest = int(row.argmax())
     chosen = st.selectbox(
@@ -134,6 +171,7 @@ def choose_key(prompt: EncodedPrompt, row: np.ndarray) -> int:
 def choose_head(heads: int) -> int:
     """Let the visitor choose one head; return it counted from 0."""
     options = [str(head + 1) for head in range(heads)]
+    _check_link(HEAD, options)
     _forget_unless_offered(HEAD, options)
     chosen = st.segmented_control("Head", options, default="1", required=True, key=HEAD, bind="query-params")
     return int(chosen or 1) - 1

@@ -9,7 +9,7 @@ from pathlib import Path
 import streamlit as st
 
 from wordlm.files import REPOSITORY
-from wordlm.ui.controls import draw_shared_controls
+from wordlm.ui.controls import draw_shared_controls, link_is_read, say_what_a_link_got_wrong
 
 _INSIDE = "inside_app"
 _STYLE = Path(__file__).with_name("style.css")
@@ -31,10 +31,12 @@ def run_app() -> None:
         position="top",
     )
     st.html(_STYLE)
+    say_what_a_link_got_wrong()
     draw_shared_controls()
     st.session_state[_INSIDE] = True
     try:
         page.run()
+        link_is_read()
     finally:
         st.session_state[_INSIDE] = False
 
