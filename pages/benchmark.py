@@ -32,6 +32,7 @@ st.caption(view.about_seconds(shown))
 
 st.subheader("How far apart are the seeds?")
 runs = run_table(shown)
+view.say_seeds(runs)
 blocks.picture_and_table(
     view.seed_points(runs, shown.get("baselines", {})),
     runs.drop(columns="yours"),
@@ -63,6 +64,7 @@ st.caption(
     "pairs (bigram) and of triples (trigram), with interpolated Kneser-Ney smoothing. All from the training stories."
 )
 baselines = view.baseline_table(shown)
+view.say_baselines(baselines)
 blocks.picture_and_table(
     charts.model_bars(baselines["model"].tolist(), baselines["test loss"].to_numpy(), "test loss, nats per token"),
     baselines,
@@ -77,7 +79,13 @@ st.caption(
     "The course trained the same models on another 6,000 stories, with another tokenizer and on another device. So "
     "levels of loss may not be compared, nor seconds; the differences between models within a run may."
 )
-blocks.text_table(view.course_table(course, shown), "course", alt="The course's results beside these")
+published, here = st.columns(2)
+with published:
+    st.caption("The course's published run.")
+    blocks.text_table(view.course_table(course), "course", alt="The course's published results")
+with here:
+    st.caption("The runs shown above.")
+    blocks.text_table(view.our_table(shown), "here", alt="The same models here")
 blocks.number_table(view.gap_table(course, shown), "gaps", alt="Differences of test losses within each run", decimals=4)
 
 st.subheader("Under what conditions?")

@@ -26,7 +26,7 @@ prompt, a = choice.prompt, choice.checkpoint
 st.subheader("How do two models read the same prompt?")
 st.caption("A is the model chosen above. Choose B here; the prompt stays the same for both.")
 controls.say_other_seed(choice)
-b = controls.choose_other_model(default="1" if a.model != "1" else "4")
+b = controls.choose_other_model(default="1")
 pair = {f"A: {a.name}": a, f"B: {b.name}": b}
 tables, figures = {}, {}
 
@@ -53,6 +53,9 @@ if with_heads:
         {name: head_measures(model_of(pair[name]), seen, query) for name, seen in with_heads.items()},
         names=["model", None],
     ).reset_index(level=0)
+    view.say_rows(with_heads, prompt, query)
+    blocks.check_strip(*(seen.checks for seen in with_heads.values()))
+    st.page_link("pages/switch_off.py", label="Weights are evidence, not explanation: switch a head off and see")
     st.caption("How each head spreads these weights.")
     blocks.number_table(measures, "measures", alt="How each head spreads its weights", help=blocks.MEASURE_HELP)
     tables["How each head spreads its weights"] = measures
@@ -66,8 +69,8 @@ st.caption(
     "The *surprisal* of a word is −ln of its probability, in nats, when the model has read only what stands before it: "
     "0 for a word it was sure of. The first word follows the start mark alone."
 )
-if prompt.word_ids:
-    surprisals = {name: scores_of(c, prompt.word_ids).losses for name, c in pair.items()}
+if prompt.word_labels:
+    surprisals = {name: scores_of(c, choice.word_ids, prompt.first_word).losses for name, c in pair.items()}
     figures["Surprisal of each typed word"] = charts.paired_bars(
         list(prompt.word_labels), surprisals, "surprisal, nats"
     )
@@ -77,7 +80,7 @@ else:
 
 st.subheader("One head is a blend")
 st.caption(f"The same prompt and query with seed {choice.seed}: the row of one head, the rows of four, and their mean.")
-one, four = (inspection_of(checkpoint(model, choice.seed), prompt.ids) for model in ("1", "4"))
+one, four = (inspection_of(checkpoint(model, choice.seed), prompt.ids) for model in "14")
 blend = weight_table({"one head": one, "four heads": four}, prompt, query).drop(columns="sum")
 blend.loc["mean of the four"] = blend.iloc[1:].mean()
 figures["One head beside four"] = charts.row_heatmap(blend, scale)
@@ -106,7 +109,7 @@ st.caption(
 first = checkpoint("4", SEEDS[0])
 partners = view.partner_table(first, {s: likeness_of(first, checkpoint("4", s)) for s in SEEDS[1:]}, best_matching)
 view.say_partners(partners, SEEDS)
-blocks.number_table(partners, "partners", alt="Which head of another seed is most alike to each head")
+blocks.number_table(partners, "partners", alt="Which head of another seed each head is matched with")
 tables["Heads matched across seeds"] = partners
 for seed in SEEDS[1:]:
     names = [f"head {head + 1}" for head in range(4)]
@@ -118,4 +121,5 @@ for seed in SEEDS[1:]:
     tables[name] = likeness
     blocks.picture_and_table(figures[name], likeness, f"likeness_{seed}", index=True, alt=name)
 
-blocks.take_away("compare", "Two models side by side", choice.text, [*dict.fromkeys([a, b])], tables, figures)
+used = [*dict.fromkeys([a, b, *(checkpoint(m, choice.seed) for m in "14"), *(checkpoint("4", s) for s in SEEDS)])]
+blocks.take_away("compare", "Two models side by side", choice.text, used, tables, figures)

@@ -6,7 +6,7 @@ import streamlit as st
 
 from wordlm.ablation import word_effect
 from wordlm.arithmetic import explain_weight, softmax_table, step_table, term_table
-from wordlm.inspection import head_measures, next_words, shape_table, weight_table
+from wordlm.inspection import head_measures, next_words, shape_table, token_table, weight_table
 from wordlm.ui import blocks, charts, components, controls
 from wordlm.ui import explore as view
 from wordlm.ui.escape import for_markdown
@@ -38,7 +38,8 @@ weights_table = weight_table(seen, prompt, query)
 probabilities = probabilities_of(chosen, prompt.ids)
 words = next_words(probabilities, vocab)
 figures = {"The ten likeliest next words": charts.next_word_bars(words)}
-tables = {"Weights of the chosen query": weights_table, "The ten likeliest next words": words}
+tables = {"Tokens": token_table(prompt), "Weights of the chosen query": weights_table}
+tables["The ten likeliest next words"] = words
 
 with tokens:
     components.token_row(
@@ -86,10 +87,15 @@ if has_heads:
         "what the word is, plus where it stands. The head turns it into a query *q*, a key *k* and a value *v*."
     )
     key = controls.choose_key(prompt, inspection.weights[head, query])
-    explained = explain_weight(model_of(chosen), inspection, head=head, query=query, key=key, word=words["id"][0])
-    view.one_weight(explained, prompt, softmax_table(inspection, prompt.labels, head=head, query=query))
+    explained = explain_weight(
+        model_of(chosen), inspection, head=head, query=query, key=key, word=words["id"][0], spelled=words["word"][0]
+    )
+    softmax = softmax_table(inspection, prompt.labels, head=head, query=query)
+    figures["The vectors of one weight"] = view.weight_vectors(explained)
+    view.one_weight(explained, prompt, figures["The vectors of one weight"], softmax)
     tables["One weight, step by step"] = step_table(explained)
     tables["The dot product, term by term"] = term_table(explained)
+    tables["The softmax over the row"] = softmax
 
 st.subheader("What comes next?")
 st.caption(
@@ -99,6 +105,7 @@ st.caption(
 blocks.picture_and_table(
     figures["The ten likeliest next words"], words.drop(columns="id"), "next", alt="The ten likeliest next words"
 )
+view.say_likeliest(words)
 word = controls.choose_word(vocab, int(words["id"][0]))
 if has_heads:
     effect = word_effect(model_of(chosen), prompt.ids, word)

@@ -18,24 +18,25 @@ st.caption(
     "The model chooses one word, reads everything again with that word at the end, and so on. It keeps no cache: "
     "each new word moves all others one slot to the left, where they get another position embedding."
 )
-text, continuation = view.choose_start(choice.text, vocab)
-view.warn_of_unknown_start(text, vocab)
+start = view.choose_start(choice.text, vocab)
+view.warn_of_unknown_start(start)
 decoding = view.choose_decoding()
 st.caption(
     "`<PAD>` and `<BOS>` are never chosen, `<UNK>` only if allowed; what remains after temperature, top k and top p is "
     "renormalised for the draw. The probabilities shown are the model's own, before all of that."
 )
 engine = st.segmented_control(
-    "Engine", view.ENGINES, default=view.ENGINES[0], required=True, key="engine", bind="query-params"
+    "Engine", controls.ENGINES, default=controls.ENGINES[0], required=True, key="engine", bind="query-params"
 )
-ids = view.start_ids(text, vocab)
 
 if engine == "your browser":
-    model = st.segmented_control("Model", view.EXPORTED, default="4", required=True, key="browser_model")
+    model = st.segmented_control(
+        "Model", view.EXPORTED, default="4", required=True, key="browser_model", bind="query-params"
+    )
     chosen = checkpoint(model, 11)
-    made = view.browser_engine(chosen, ids, decoding, vocab)
+    made = view.browser_engine(chosen, start, decoding, vocab)
     if made is not None:
-        st.session_state["stories"] = (text, {view.story_name(made[0], engine): made})
+        st.session_state["stories"] = made
         st.session_state.pop("before", None)
 else:
     models = view.choose_models(choice.checkpoint.model, engine)
@@ -47,18 +48,18 @@ else:
             f"of {sum(warm_up(runner) for runner, *_ in runners):.3f} s."
         )
         st.session_state["stories"] = (
-            text,
-            {view.story_name(c, engine): (c, Generation(runner, ids, decoding)) for runner, c, _ in runners},
+            start,
+            {view.story_name(c, engine): (c, Generation(runner, start.ids, decoding)) for runner, c, _ in runners},
         )
         stop.button("Stop", key="stop")
-        view.write_together(st.session_state["stories"][1], text, vocab)
+        view.write_together(st.session_state["stories"][1], start.text, vocab)
         st.rerun()
 
 if "stories" in st.session_state:
-    start, stories = st.session_state["stories"]
+    began, stories = st.session_state["stories"]
     view.interrupt_all(stories)
-    view.show_stories(stories, start, vocab)
-    view.read_beside(continuation)
+    view.show_stories(stories, began.text, vocab)
+    view.read_beside(began)
 
     st.subheader("What did it take?")
     st.caption(
@@ -71,8 +72,10 @@ if "stories" in st.session_state:
         decisions = view.choice_table(story, vocab)
         blocks.number_table(decisions, f"decisions_{name}", alt=f"Every decision of {name}")
     with st.container(horizontal=True):
-        st.download_button("Download as text", view.export_text(start, stories, vocab), "story.txt", key="as_text")
-        st.download_button("Download as JSON", view.export_json(start, stories, vocab), "story.json", key="as_json")
+        st.download_button("Download as text", view.export_text(began.text, stories, vocab), "story.txt", key="as_text")
+        st.download_button(
+            "Download as JSON", view.export_json(began.text, stories, vocab), "story.json", key="as_json"
+        )
 
 st.caption(
     "A better loss on held-out stories does not make every continuation better: the loss is a mean over many words, a "

@@ -92,4 +92,5 @@ st.caption(
     "Only with the same tokenizer and the same targets. The total loss of a text is shared out over its targets, and "
     "another way to cut the text gives another number of them. Nor do two texts compare: one may simply be easier."
 )
-view.other_units(float(chosen.losses.astype(float).sum()), words, text)
+units = view.other_units(float(chosen.losses.astype(float).sum()), words)
+blocks.number_table(units, "units", alt="The same total loss as perplexities over different units", decimals=4)

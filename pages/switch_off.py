@@ -27,7 +27,7 @@ with st.container(horizontal=True, vertical_alignment="bottom"):
     fill = controls.choose_fill()
 model, stored = model_of(chosen), ablation_of(chosen)
 mean = mean_messages_of(chosen) if fill == "mean" else None
-effect = prompt_effect(model, prompt.ids, prompt.word_ids, off, mean)
+effect = prompt_effect(model, prompt.ids, choice.word_ids, off, mean, first=prompt.first_word)
 tables, figures = {}, {}
 without = f"without {view.heads_named(off)}"
 
@@ -47,14 +47,18 @@ blocks.picture_and_table(
 
 st.subheader("What happens to the prompt's own words?")
 st.caption("The surprisal of each word in nats, −ln of its probability after the words before it. Lower is better.")
-if prompt.word_ids:
+if prompt.word_labels:
     losses = loss_table(effect, prompt.word_labels)
     series = {"all heads": losses["before"].to_numpy(), without: losses["after"].to_numpy()}
     figures["Surprisal before and after"] = charts.paired_bars(list(losses["word"]), series, "surprisal, nats")
     tables["Surprisal before and after"] = losses
     view.say_loss_effect(losses, without)
     blocks.picture_and_table(
-        figures["Surprisal before and after"], losses, "loss_effect", alt="Surprisal of each word, before and after"
+        figures["Surprisal before and after"],
+        losses,
+        "loss_effect",
+        alt="Surprisal of each word, before and after",
+        decimals=4,
     )
 else:
     st.info("The prompt is empty, so it has no words to score. Type some words above.")
@@ -66,10 +70,10 @@ st.caption(
     f"exact over all {measured['targets']:,} targets of {measured['stories']} stories, with its "
     f"{measured['interval']}. Beside it, how strongly the same head looks in your prompt."
 )
-values = head_value_table(stored)
-measures = head_measures(model, inspection_of(chosen, prompt.ids), len(prompt.ids) - 1).set_axis(values.index)
+values, seen = head_value_table(stored), inspection_of(chosen, prompt.ids)
+measures = head_measures(model, seen, len(prompt.ids) - 1).set_axis(values.index)
 values["message norm"] = measures["message norm"]
-values["largest weight"] = inspection_of(chosen, prompt.ids).weights[:, -1].max(axis=1)
+values["largest weight"] = seen.weights[:, -1].max(axis=1)
 figures["Increase of the test loss"] = charts.interval_points(
     values,
     {"zeros instead": ("zero", "zero low", "zero high"), "mean message instead": ("mean", "mean low", "mean high")},
@@ -84,6 +88,7 @@ st.plotly_chart(
 )
 view.say_weight_is_not_influence(values)
 blocks.number_table(values, "worth_table", index=True, alt="What each head is worth", decimals=4, help=view.WORTH_HELP)
+blocks.check_strip(seen.checks)
 
 subsets = subset_table(stored)
 tables["Sets of heads"] = subsets

@@ -4,12 +4,13 @@ import pytest
 import torch
 
 from wordlm.checkpoints import load_model_npz
-from wordlm.files import ARTIFACTS, read_json
-from wordlm.models import CausalAttentionLM, build_model
+from wordlm.files import ARTIFACTS, read_json, sha256_file
+from wordlm.models import build_model
 from wordlm.run_head_comparison import KINDS, aggregate
 from wordlm.text import encode_prompt
 
 CHECKPOINTS = sorted((ARTIFACTS / "heads").glob("*.npz"))
+ATTENTION = [path for path in CHECKPOINTS if not path.stem.startswith("mlp")]
 # Logits reach about 20; float32 sums in another order differ by this much.
 ROUNDING = 1e-4
 
@@ -41,11 +42,9 @@ def test_forward_equals_details_for_every_bundled_checkpoint(path, vocab):
         torch.testing.assert_close(model(ids), model.forward_details(ids)["logits"], atol=ROUNDING, rtol=0)
 
 
-@pytest.mark.parametrize("path", CHECKPOINTS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", ATTENTION, ids=lambda path: path.stem)
 def test_weights_of_every_bundled_checkpoint_equal_the_library_s_layer(path, vocab):
     _, model = load(path)
-    if not isinstance(model, CausalAttentionLM):
-        pytest.skip("the MLP has no attention")
     ids = torch.from_numpy(encode_prompt("the the big red dog " * 20, vocab).input_ids)
     layer = torch.nn.MultiheadAttention(64, model.heads, bias=False, batch_first=True)
     with torch.no_grad():
@@ -81,6 +80,23 @@ def test_the_comparison_holds_every_run_and_its_own_aggregate():
             best = min(run["history"], key=lambda entry: entry["validation_loss"])
             assert (best["step"], best["validation_loss"]) == (run["selected_step"], run["validation_loss"])
     assert {run["parameters"] for g, runs in comparison["runs"].items() if g != "mlp" for run in runs} == {1_321_120}
+
+
+def test_the_ablation_was_measured_on_the_bundled_checkpoints():
+    ablation = read_json(ARTIFACTS / "heads" / "ablation.json")
+    comparison = read_json(ARTIFACTS / "heads" / "comparison.json")
+    assert set(ablation["checkpoints"]) == {path.stem for path in ATTENTION}
+    assert ablation["data_sha256"] == read_json(ARTIFACTS / "corpus.json")["subset_sha256"]
+    for path in ATTENTION:
+        entry = ablation["checkpoints"][path.stem]
+        assert entry["sha256"] == sha256_file(path)
+        runs = comparison["runs"][path.stem.split("_seed")[0]]
+        expected = next(run["test_loss"] for run in runs if run["seed"] == entry["seed"])
+        assert entry["loss"] == pytest.approx(expected, abs=1e-5)
+        if entry["heads"] <= 4:
+            assert len(entry["zero"]) == len(entry["mean"]) == 2 ** entry["heads"]
+            nothing_on = entry["zero"][-1]["loss"] - entry["loss"]
+            assert sum(entry["shapley_zero"]) == pytest.approx(nothing_on, abs=1e-9)
 
 
 def test_the_two_model_benchmark_is_part_of_the_comparison():

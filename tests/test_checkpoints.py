@@ -80,6 +80,19 @@ def bomb(path):
                 np.lib.format.write_array(file, value if name != "W_O.weight" else np.zeros(25_000_000), version=(1, 0))
 
 
+def announces_too_much(path):
+    """A header that promises 10^18 numbers, and none of them."""
+    arrays = arrays_of(path)
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, value in arrays.items():
+            with archive.open(f"{name}.npy", "w") as file:
+                if name == "metadata":
+                    header = {"descr": "<U1", "fortran_order": False, "shape": (10**9, 10**9)}
+                    np.lib.format.write_array_header_1_0(file, header)
+                else:
+                    np.lib.format.write_array(file, value, version=(1, 0))
+
+
 def other_vocabulary(path):
     with_array("metadata", np.array(json.dumps({"vocab_sha256": "0" * 64})))(path)
 
@@ -87,13 +100,17 @@ def other_vocabulary(path):
 DAMAGE = {
     "an array is missing": (without_array, "W_Q.weight is missing"),
     "an array is extra": (with_array("W_X.weight", np.zeros(3)), "W_X.weight is not part"),
-    "an array has another shape": (with_array("W_Q.weight", np.zeros((64, 32), np.float32)), r"W_Q.weight has shape"),
+    "an array has another shape": (
+        with_array("W_Q.weight", np.zeros((64, 32), np.float32)),
+        r"W_Q.weight cannot be read: its shape is \(64, 32\)",
+    ),
     "a value is NaN": (with_nan, "W_K.weight holds values that are not finite"),
     "values are integers": (with_array("W_K.weight", np.zeros((64, 64), np.int32)), "W_K.weight"),
     "the file is cut short": (truncated, "no complete .npz"),
     "bytes were flipped": (flipped_bytes, "model.npz"),
     "an array is a pickle": (pickled, "W_V.weight cannot be read"),
     "an array is a bomb": (bomb, "W_O.weight takes 200,000,128 bytes"),
+    "a header announces too much": (announces_too_much, "metadata cannot be read: its shape"),
     "the vocabulary is another": (other_vocabulary, "metadata names another vocabulary"),
     "the metadata is no JSON": (with_array("metadata", np.array("{")), "metadata is not JSON"),
     "the metadata is no object": (with_array("metadata", np.array("3")), "metadata must hold a JSON object"),

@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
+import torch
 
 from wordlm.checkpoints import load_model_npz
 from wordlm.files import read_json
@@ -133,6 +134,15 @@ def test_head_counts_that_cannot_be_are_refused_by_the_command(data_dir, tmp_pat
     done = run(data_dir, tmp_path, "--heads", heads)
     assert done.returncode == 2
     assert "must be at least 2 and divide 64" in done.stderr
+
+
+@pytest.mark.parametrize("device", ["foo", "cuda:99"])
+def test_a_device_that_is_not_here_is_refused_without_a_traceback(data_dir, tmp_path, device):
+    done = run(data_dir, tmp_path, "--device", device)
+    if device.startswith("cuda") and torch.cuda.is_available():
+        pytest.skip("this machine has CUDA")
+    assert done.returncode == 1
+    assert f"error: the device '{device}' was asked for" in done.stderr
 
 
 def test_missing_data_names_the_command_that_brings_it(tmp_path):

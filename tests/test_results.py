@@ -82,6 +82,13 @@ def put(new, *path):
         (put(None, "aggregate", "mlp", "test_loss", "mean"), "aggregate.mlp.test_loss.mean must be"),
         (put("x", "aggregate", "mlp", "test_loss", "sample_std"), "aggregate.mlp.test_loss.sample_std must be"),
         (put(3, "baselines", "uniform"), "baselines.uniform is no object"),
+        (put([], "baselines"), "baselines is no object"),
+        (put(None, "baselines"), "baselines is no object"),
+        (remove("runs", "mlp", 0, "heads"), "runs.mlp[0].heads is missing"),
+        (put(10**400, "runs", "mlp", 0, "test_loss"), "runs.mlp[0].test_loss must be below 100 nats"),
+        (put(10**30, "runs", "mlp", 0, "heads"), "runs.mlp[0].heads must be a whole number"),
+        (remove("runs", "mlp"), "aggregate.mlp has no runs"),
+        (put(1e9, "runs", "mlp", 0, "test_loss"), "runs.mlp[0].test_loss must be below 100 nats"),
     ],
 )
 def test_a_malformed_comparison_is_refused_with_the_field_that_is_wrong(change, field):

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from wordlm.data import Windows
-from wordlm.inspection import next_probabilities
+from wordlm.inspection import next_log_probabilities, next_probabilities
 from wordlm.models import CausalAttentionLM
 from wordlm.scoring import word_losses
 from wordlm.text import Vocab
@@ -43,18 +43,24 @@ class PromptEffect:
 
 
 def prompt_effect(
-    model: CausalAttentionLM, ids: Sequence[int], word_ids: Sequence[int], off: Iterable[int], mean: Tensor | None
+    model: CausalAttentionLM,
+    ids: Sequence[int],
+    word_ids: Sequence[int],
+    off: Iterable[int],
+    mean: Tensor | None,
+    *,
+    first: int = 0,
 ) -> PromptEffect:
     """Run a prompt with and without the heads `off`.
 
-    `ids` is what the model reads of the prompt, `word_ids` its words without BOS.
+    `ids` is what the model reads of the prompt, `word_ids` are all words of the text, scored from `first` on.
     """
     without = switches(model, off, mean)
     return PromptEffect(
         next_probabilities(model, ids),
         next_probabilities(model, ids, **without),
-        word_losses(model, word_ids),
-        word_losses(model, word_ids, **without),
+        word_losses(model, word_ids, first=first),
+        word_losses(model, word_ids, first=first, **without),
     )
 
 
@@ -74,11 +80,11 @@ def word_effect(model: CausalAttentionLM, ids: Sequence[int], word: int, mean: T
     """
     rows = []
     for off in [(), *((head,) for head in range(model.heads))]:
-        probabilities = next_probabilities(model, ids, **switches(model, off, mean))
-        rank = int((probabilities > probabilities[word]).sum()) + 1
-        rows.append((f"without head {off[0] + 1}" if off else "all heads", float(probabilities[word]), rank))
-    table = pd.DataFrame(rows, columns=["heads", "probability", "rank"])
-    table["change"] = np.log(table["probability"]) - math.log(table["probability"][0])
+        logs = next_log_probabilities(model, ids, **switches(model, off, mean))
+        rank = int((logs > logs[word]).sum()) + 1
+        rows.append((f"without head {off[0] + 1}" if off else "all heads", math.exp(logs[word]), rank, logs[word]))
+    table = pd.DataFrame(rows, columns=["heads", "probability", "rank", "change"])
+    table["change"] -= table["change"][0]
     return table
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+import torch
 
 from wordlm.inspection import Inspection
 from wordlm.models import CausalAttentionLM
@@ -42,6 +43,8 @@ class WeightSteps:
     e_key: np.ndarray  # (D,)
     q: np.ndarray  # (K,)
     k: np.ndarray  # (K,)
+    message: np.ndarray  # (K,)
+    update: np.ndarray  # (D,)
     steps: tuple[Step, ...]
 
     @property
@@ -56,9 +59,9 @@ class WeightSteps:
 
 
 def explain_weight(
-    model: CausalAttentionLM, seen: Inspection, *, head: int, query: int, key: int, word: int
+    model: CausalAttentionLM, seen: Inspection, *, head: int, query: int, key: int, word: int, spelled: str
 ) -> WeightSteps:
-    """Recompute the weight of `key` for `query` in `head`, and on to the logit of vocabulary word `word`.
+    """Recompute the weight of `key` for `query` in `head`, and on to the logit of vocabulary word `word`, `spelled` so.
 
     `seen` is the model's inspection of the prompt. A key after the query is masked: its weight is 0.
     """
@@ -82,11 +85,13 @@ def explain_weight(
     visible = key <= query
     score = float(q @ k) / math.sqrt(width)
     kept = np.exp(scores[: query + 1] - scores[: query + 1].max())
-    model_score = seen.Q[head, query].astype(np.float32) @ seen.K[head, key].astype(np.float32)
+    with torch.inference_mode():  # what the model computes before it scales, and after its last step
+        model_product = torch.from_numpy(seen.Q[head, query]) @ torch.from_numpy(seen.K[head, key])
+        model_logit = model.predict(torch.from_numpy(seen.contextual[query]))[word]
     steps = (
         Step("query", "q = W_Q e of the query", matrix(model.W_Q)[part] @ e_query, seen.Q[head, query]),
         Step("key", "k = W_K e of the key", matrix(model.W_K)[part] @ e_key, seen.K[head, key]),
-        Step("dot product", "q · k, the products added up", np.asarray(q @ k), np.asarray(model_score)),
+        Step("dot product", "q · k, the products added up", np.asarray(q @ k), model_product.numpy()),
         Step(
             "scale and mask",
             f"q · k / √{width}" if visible else "a later word: minus infinity",
@@ -108,9 +113,9 @@ def explain_weight(
             seen.contextual[query] - seen.E[query],
         ),
         Step("residual", "e plus the update", e_query + update, seen.contextual[query]),
-        Step("logit", "hidden layer, then the row of this word", np.asarray(logit), seen.logits_all[query, word]),
+        Step("logit", f"hidden layer, then the row of {spelled}", np.asarray(logit), model_logit.numpy()),
     )
-    return WeightSteps(head, query, key, e_query, e_key, q, k, steps)
+    return WeightSteps(head, query, key, e_query, e_key, q, k, message, update, steps)
 
 
 def step_table(explained: WeightSteps) -> pd.DataFrame:

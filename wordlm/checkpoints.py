@@ -5,6 +5,7 @@ model before a byte of it is expanded.
 """
 
 import json
+import math
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -49,12 +50,9 @@ def load_model_npz(
     with _opened(path) as archive:
         _check_members(name, archive, expected)
         metadata = _read_metadata(name, archive)
-        arrays = {key: _read_array(name, archive, key) for key in expected}
+        arrays = {key: _read_array(name, archive, key, tuple(t.shape)) for key, t in expected.items()}
 
-    for key, tensor in expected.items():
-        array = arrays[key]
-        if array.shape != tuple(tensor.shape):
-            raise ValueError(f"{name}: array {key} has shape {array.shape}, the model needs {tuple(tensor.shape)}")
+    for key, array in arrays.items():
         if array.dtype.kind != "f" or not np.isfinite(array).all():
             raise ValueError(f"{name}: array {key} holds values that are not finite numbers")
     wanted = vocab_sha256 or Vocab.load(ARTIFACTS / "vocab.json").sha256
@@ -100,11 +98,24 @@ def _check_members(name: object, archive: zipfile.ZipFile, expected: dict[str, t
             raise ValueError(f"{name}: array {key} takes {size:,} bytes, at most {limits[key]:,} are expected")
 
 
-def _read_array(name: object, archive: zipfile.ZipFile, key: str) -> np.ndarray:
+def _read_array(name: object, archive: zipfile.ZipFile, key: str, shape: tuple[int, ...] | None = None) -> np.ndarray:
+    """Read one array. What its header announces is checked before room is made for it."""
     try:
         with archive.open(f"{key}.npy") as file:
-            return np.lib.format.read_array(file, allow_pickle=False)
-    except (ValueError, KeyError, EOFError) as error:  # a pickle, another format, a broken header
+            version = np.lib.format.read_magic(file)
+            read_header = (
+                np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+            )
+            found, fortran, dtype = read_header(file)
+            if dtype.hasobject:
+                raise ValueError("it holds Python objects, which are not unpickled")
+            if shape is not None and found != shape:
+                raise ValueError(f"its shape is {found}, the model needs {shape}")
+            if math.prod(found) * dtype.itemsize > max(_METADATA_BYTES, 8 * math.prod(shape or ())):
+                raise ValueError(f"its shape {found} is too large")
+            flat = np.frombuffer(file.read(), dtype)
+            return flat.reshape(found, order="F" if fortran else "C")
+    except (ValueError, KeyError, EOFError) as error:  # another format, a broken header, too few bytes
         raise ValueError(f"{name}: array {key} cannot be read: {error}") from error
 
 

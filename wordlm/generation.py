@@ -82,7 +82,7 @@ def candidate_probabilities(logits: np.ndarray, decoding: Decoding) -> np.ndarra
     """Return the probability of choosing each word, (V,) float64, summing to 1.
 
     The order: forbidden words are removed, temperature, softmax, top-k, top-p; what is left is renormalised.
-    Equal probabilities at the edge of top-k or top-p are cut by the smaller id first.
+    Of equal probabilities at the edge of top-k or top-p, those with the smaller ids are kept.
     """
     scores = logits.astype(np.float64)
     scores[[PAD, BOS]] = -math.inf

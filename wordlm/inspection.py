@@ -29,11 +29,6 @@ class Checks:
     # float32 keeps about 7 digits; logits and sums of 64 terms stay within a few units of that.
     TOLERANCE = 1e-4
 
-    @property
-    def hold(self) -> bool:
-        """Whether every law holds to float32 rounding."""
-        return self.row_sum < self.TOLERANCE and self.masked == 0 and self.forward < self.TOLERANCE
-
 
 @dataclass(frozen=True)
 class Inspection:
@@ -50,7 +45,6 @@ class Inspection:
     weights: np.ndarray  # (H, n, n)
     messages: np.ndarray  # (n, H*K)
     contextual: np.ndarray  # (n, D)
-    logits_all: np.ndarray  # (n, V)
     next_probabilities: np.ndarray  # (V,)
     checks: Checks
 
@@ -71,15 +65,15 @@ def inspect_ids(model: CausalAttentionLM, ids: Sequence[int]) -> Inspection:
     return Inspection(
         heads=model.heads,
         shapes={name: tuple(details[name].shape) for name in SHAPE_MEANING},
-        E=details["E"][0, -n:].numpy(),
-        Q=details["Q"][0, :, -n:].numpy(),
-        K=details["K"][0, :, -n:].numpy(),
-        V=details["V"][0, :, -n:].numpy(),
-        scores=details["scores"][0, :, -n:, -n:].numpy(),
-        weights=weights[:, -n:, -n:].numpy(),
-        messages=details["messages"][0, -n:].numpy(),
-        contextual=details["contextual"][0, -n:].numpy(),
-        logits_all=details["logits_all"][0, -n:].numpy(),
+        # Copies, since a slice would keep the padded whole in memory.
+        E=details["E"][0, -n:].numpy().copy(),
+        Q=details["Q"][0, :, -n:].numpy().copy(),
+        K=details["K"][0, :, -n:].numpy().copy(),
+        V=details["V"][0, :, -n:].numpy().copy(),
+        scores=details["scores"][0, :, -n:, -n:].numpy().copy(),
+        weights=weights[:, -n:, -n:].numpy().copy(),
+        messages=details["messages"][0, -n:].numpy().copy(),
+        contextual=details["contextual"][0, -n:].numpy().copy(),
         next_probabilities=details["logits"][0].softmax(-1).numpy(),
         checks=checks,
     )
@@ -92,6 +86,12 @@ def next_probabilities(model: LanguageModel, ids: Sequence[int], **switches: tor
     """
     with torch.inference_mode():
         return model(torch.from_numpy(left_pad(ids)), **switches)[0].softmax(-1).numpy()
+
+
+def next_log_probabilities(model: LanguageModel, ids: Sequence[int], **switches: torch.Tensor | None) -> np.ndarray:
+    """Return ln p of every word to come next, (V,) float64: finite also where p is too small for float32."""
+    with torch.inference_mode():
+        return model(torch.from_numpy(left_pad(ids)), **switches)[0].double().log_softmax(-1).numpy()
 
 
 def next_words(probabilities: np.ndarray, vocab: Vocab, count: int = 10) -> pd.DataFrame:

@@ -25,7 +25,11 @@ def check_comparison(value: Any) -> dict[str, Any]:
         seeds = [run["seed"] for run in runs]
         _expect(len(set(seeds)) == len(seeds), where, "has a seed twice")
         _check_aggregate(f"aggregate.{group}", value["aggregate"].get(group))
-    for name, baseline in value.get("baselines", {}).items():
+    for group in value["aggregate"]:
+        _expect(group in value["runs"], f"aggregate.{group}", "has no runs")
+    baselines = value.get("baselines", {})
+    _expect(isinstance(baselines, dict), "baselines", "is no object")
+    for name, baseline in baselines.items():
         _expect(isinstance(baseline, dict), f"baselines.{name}", "is no object")
         _expect_number(f"baselines.{name}.test_loss", baseline.get("test_loss"))
         _expect_number(f"baselines.{name}.test_perplexity", baseline.get("test_perplexity"))
@@ -36,8 +40,9 @@ def _check_run(where: str, run: Any) -> None:
     _expect(isinstance(run, dict), where, "is no object")
     for field in ("seed", "selected_step", "parameters"):
         number = run.get(field)
-        _expect(isinstance(number, int) and not isinstance(number, bool), f"{where}.{field}", "must be a whole number")
-    _expect(run.get("heads") is None or isinstance(run["heads"], int), f"{where}.heads", "must be a number or null")
+        _expect(_is_count(number), f"{where}.{field}", "must be a whole number")
+    _expect("heads" in run, f"{where}.heads", "is missing")
+    _expect(run["heads"] is None or _is_count(run["heads"]), f"{where}.heads", "must be a whole number or null")
     for field in ("validation_loss", *METRICS):
         _expect_number(f"{where}.{field}", run.get(field))
     history = run.get("history", [])
@@ -58,9 +63,14 @@ def _check_aggregate(where: str, summary: Any) -> None:
             _expect_number(f"{where}.{metric}.sample_std", entry["sample_std"])
 
 
+def _is_count(number: Any) -> bool:
+    return isinstance(number, int) and not isinstance(number, bool) and 0 <= number < 2**53
+
+
 def _expect_number(where: str, number: Any) -> None:
-    right = isinstance(number, int | float) and not isinstance(number, bool) and math.isfinite(number) and number >= 0
+    right = isinstance(number, int | float) and not isinstance(number, bool) and 0 <= number < float("inf")
     _expect(right, where, "must be a finite number, 0 or more")
+    _expect(not where.endswith(("_loss", "_loss.mean")) or number < 100, where, "must be below 100 nats")
 
 
 def _expect(holds: bool, where: str, wrong: str) -> None:
@@ -86,6 +96,12 @@ def group_title(group: str, runs: list[dict]) -> str:
     return {None: "MLP" if kind == "mlp" else kind, 1: "1 head"}.get(heads, f"{heads} heads") + mark
 
 
+def mean_and_deviation(entry: dict[str, float | None], digits: int) -> str:
+    """Return "3.1283 ± 0.0093", without the deviation where one run leaves it undefined."""
+    spread = "" if entry["sample_std"] is None else f" ± {entry['sample_std']:.{digits}f}"
+    return f"{entry['mean']:.{digits}f}{spread}"
+
+
 def summary_table(comparison: dict[str, Any], expected_seeds: int = 3) -> pd.DataFrame:
     """Return one row per model: seeds, mean and sample deviation of each metric, selected steps, parameters.
 
@@ -96,9 +112,7 @@ def summary_table(comparison: dict[str, Any], expected_seeds: int = 3) -> pd.Dat
         row: dict[str, Any] = {"model": group_title(group, runs)}
         row["seeds"] = str(len(runs)) if len(runs) >= expected_seeds else f"{len(runs)} of {expected_seeds}"
         for metric, digits in METRICS.items():
-            entry = comparison["aggregate"][group][metric]
-            spread = "" if entry["sample_std"] is None else f" ± {entry['sample_std']:.{digits}f}"
-            row[metric.replace("_", " ")] = f"{entry['mean']:.{digits}f}{spread}"
+            row[metric.replace("_", " ")] = mean_and_deviation(comparison["aggregate"][group][metric], digits)
         row["selected steps"] = ", ".join(str(run["selected_step"]) for run in runs)
         row["parameters"] = f"{runs[0]['parameters']:,}"
         rows.append(row)

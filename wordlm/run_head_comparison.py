@@ -29,12 +29,12 @@ from wordlm.data import Corpus, DataError, build_corpus, make_all_windows
 from wordlm.files import read_json, write_json
 from wordlm.measures import perplexity
 from wordlm.models import D_MODEL, DEFAULT_HEADS, HIDDEN, Kind, build_model, count_parameters
+from wordlm.results import METRICS, mean_and_deviation
 from wordlm.text import CONTEXT_LEN
-from wordlm.training import Progress, TrainConfig, choose_device, evaluate, train_model
+from wordlm.training import NonFiniteLoss, Progress, TrainConfig, choose_device, evaluate, train_model
 
 KINDS: tuple[Kind, ...] = ("mlp", "attention", "multihead")
 SEEDS = (11, 29, 47)
-AGGREGATED = ("test_loss", "test_perplexity", "runtime_seconds")
 
 
 class ProtocolError(RuntimeError):
@@ -164,7 +164,7 @@ def carry_out(
 def aggregate(runs: list[dict[str, Any]]) -> dict[str, dict[str, float | None]]:
     """Return mean and sample standard deviation (n - 1) over seeds; None where one run leaves it undefined."""
     summary = {}
-    for metric in AGGREGATED:
+    for metric in METRICS:
         values = [run[metric] for run in runs]
         deviation = statistics.stdev(values) if len(values) > 1 else None
         summary[metric] = {"mean": statistics.fmean(values), "sample_std": deviation}
@@ -178,6 +178,7 @@ def write_comparison(folder: Path) -> None:
     order = {kind: place for place, kind in enumerate(KINDS)}
     for record in sorted(records, key=lambda r: (order.get(r["group"], len(KINDS)), r["heads"] or 0, r["seed"])):
         environment = record.pop("environment")
+        record["accelerator"] = environment["accelerator"]
         runs.setdefault(record.pop("group"), []).append(record)
     comparison = {
         "runs": runs,
@@ -219,10 +220,8 @@ def print_table(comparison: dict[str, Any]) -> None:
     print(f"{'':14} {'seeds':>5} {'test loss':>19} {'test perplexity':>19} {'seconds':>17}  selected steps")
     for group, runs in comparison["runs"].items():
         cells = []
-        for metric, digits, width in zip(AGGREGATED, (4, 4, 2), (19, 19, 17), strict=True):
-            value = comparison["aggregate"][group][metric]
-            spread = "" if value["sample_std"] is None else f" ± {value['sample_std']:.{digits}f}"
-            cells.append(f"{value['mean']:.{digits}f}{spread}".rjust(width))
+        for (metric, digits), width in zip(METRICS.items(), (19, 19, 17), strict=True):
+            cells.append(mean_and_deviation(comparison["aggregate"][group][metric], digits).rjust(width))
         steps = ", ".join(str(run["selected_step"]) for run in runs)
         print(f"{group:14} {len(runs):5} {' '.join(cells)}  {steps}")
 
@@ -250,14 +249,14 @@ def parse_arguments() -> argparse.Namespace:
 
 def main() -> None:
     args = parse_arguments()
-    device, reason = choose_device(args.device)
-    print(f"device: {device} ({reason})")
     try:
+        device, reason = choose_device(args.device)
+        print(f"device: {device} ({reason})")
         config = TrainConfig(args.steps, args.batch_size, eval_every=args.eval_every, precision=args.precision)
         corpus = build_corpus(args.data_dir, args.profile)
         runs = plan_runs(args.kinds, args.heads, args.seeds)
         run_comparison(runs, corpus, config, args.output_dir, args.device)
-    except (DataError, ProtocolError, ValueError) as error:
+    except (DataError, ProtocolError, NonFiniteLoss, ValueError, OSError) as error:
         sys.exit(f"error: {error}")
     print_table(read_json(args.output_dir / "heads" / "comparison.json"))
 

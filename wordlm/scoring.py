@@ -38,26 +38,31 @@ class WordScores:
         return float(self.losses.astype(float).mean())
 
 
-def score_words(model: LanguageModel, word_ids: Sequence[int], **switches: Tensor | None) -> WordScores:
+def score_words(
+    model: LanguageModel, word_ids: Sequence[int], *, first: int = 0, **switches: Tensor | None
+) -> WordScores:
     """Score each word of a text of any length in its own context of up to 64 positions.
 
-    An unknown word scores the `<UNK>` target. `switches` switch heads off, as in `CausalAttentionLM.forward`.
+    `first` leaves out the words before it, though they are read. An unknown word scores the `<UNK>` target.
+    `switches` switch heads off, as in `CausalAttentionLM.forward`.
     """
     contexts, n = prefix_windows(word_ids), len(word_ids)
     targets = torch.tensor(word_ids, dtype=torch.int64)
     losses, ranks = torch.empty(n), torch.empty(n, dtype=torch.int64)
     with torch.inference_mode():
-        for start in range(0, n, BATCH):
+        for start in range(first, n, BATCH):
             batch = slice(start, min(start + BATCH, n))
             logits = model(contexts[batch], **switches)
             losses[batch] = torch.nn.functional.cross_entropy(logits, targets[batch], reduction="none")
             ranks[batch] = (logits > logits.gather(1, targets[batch, None])).sum(1) + 1
-    return WordScores(losses.numpy(), ranks.numpy())
+    return WordScores(losses[first:].numpy(), ranks[first:].numpy())
 
 
-def word_losses(model: LanguageModel, word_ids: Sequence[int], **switches: Tensor | None) -> np.ndarray:
+def word_losses(
+    model: LanguageModel, word_ids: Sequence[int], *, first: int = 0, **switches: Tensor | None
+) -> np.ndarray:
     """Return the surprisal -ln p of each word of a text in nats, (n,), as `score_words`."""
-    return score_words(model, word_ids, **switches).losses
+    return score_words(model, word_ids, first=first, **switches).losses
 
 
 def head_weights_as_last(model: CausalAttentionLM, word_ids: Sequence[int]) -> np.ndarray:

@@ -40,11 +40,11 @@ def _cut(text: str) -> list[tuple[str, str]]:
     """Cut `text` into (typed form, token) pairs."""
     text = unicodedata.normalize("NFC", text)
     straight = text.translate(_STRAIGHT)
-    # Control, format and unassigned characters (category C) cannot be seen, so they are no tokens.
+    # Control and format characters and lone surrogates cannot be seen, so they are no tokens.
     return [
         (text[match.start() : match.end()], match.group().lower())
         for match in _TOKEN.finditer(straight)
-        if unicodedata.category(match.group()[0])[0] != "C"
+        if unicodedata.category(match.group()[0]) not in ("Cc", "Cf", "Cs")
     ]
 
 
@@ -143,14 +143,14 @@ class EncodedPrompt:
         return tuple(f"{place} · {word}" for place, word in zip(self.positions, self.typed, strict=True))
 
     @property
-    def word_ids(self) -> tuple[int, ...]:
-        """The kept ids without the start mark."""
-        return self.ids[1:] if self.positions[0] == 0 else self.ids
+    def word_labels(self) -> tuple[str, ...]:
+        """The labels of the kept words, without that of the start mark."""
+        return self.labels[1:] if self.positions[0] == 0 else self.labels
 
     @property
-    def word_labels(self) -> tuple[str, ...]:
-        """The labels of `word_ids`."""
-        return self.labels[-len(self.word_ids) :] if self.word_ids else ()
+    def first_word(self) -> int:
+        """How many words of the whole text stand before the first kept one."""
+        return max(0, self.positions[0] - 1)
 
     @property
     def unknown(self) -> int:

@@ -67,8 +67,14 @@ class NonFiniteLoss(ArithmeticError):
 
 
 def choose_device(requested: str = "auto") -> tuple[torch.device, str]:
-    """Return the device to use and the reason in words. "auto" is CUDA, then MPS, then the CPU."""
+    """Return the device to use and the reason in words. "auto" is CUDA, then MPS, then the CPU.
+
+    Raises `ValueError` for a device that PyTorch does not find here.
+    """
     if requested != "auto":
+        present = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
+        if not present.get(requested.partition(":")[0]):
+            raise ValueError(f"the device {requested!r} was asked for, but PyTorch finds none here: use auto or cpu")
         return torch.device(requested), "asked for"
     if torch.cuda.is_available():
         return torch.device("cuda"), f"PyTorch finds a CUDA device: {torch.cuda.get_device_name()}"

@@ -8,7 +8,7 @@ take turns, and the median over the rounds is printed; loading and warm-up are l
 import json
 import os
 import statistics
-import time
+from contextlib import ExitStack
 from pathlib import Path
 
 import torch
@@ -18,7 +18,7 @@ from tests.browser.conftest import CHROMIUM, FLAGS, start_server, stop_server
 from tests.browser.test_generate_browser import open_generate, serve_from
 from wordlm.engines import OnnxEngine, TorchEngine, warm_up
 from wordlm.files import ARTIFACTS
-from wordlm.generation import Decoding, Generation, generate
+from wordlm.generation import Decoding, generate
 from wordlm.text import encode_prompt
 from wordlm.ui.generate import onnx_name
 from wordlm.ui.resources import checkpoint, model_of, vocabulary
@@ -38,36 +38,28 @@ class PlainLoop(TorchEngine):
             return self._model.forward_details(torch.from_numpy(context))["logits"][0].numpy()
 
 
-def words_a_second(story: Generation) -> float:
-    report = story.report()
+def calls_a_second(report: dict) -> float:
     return report["model calls"] / report["seconds"]
 
 
-def browser_words_a_second() -> float | None:
-    """Return what the page reports for a story made in Chromium."""
-    folder = os.environ.get("WORDLM_ORT_WEB")
-    if folder is None or CHROMIUM is None:
-        return None
-    process, url = start_server(Path(os.devnull))
-    rates = []
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        page = browser.new_page()
-        serve_from(page, Path(folder))
-        open_generate(page, url, "your browser")
-        for _ in range(3):
-            page.get_by_role("button", name="Run in my browser").click()
-            page.get_by_text("Done in your browser").wait_for(timeout=60_000)
-            page.get_by_text("What did it take?").wait_for()
-            page.wait_for_timeout(1500)
-            with page.expect_download() as download:
-                page.get_by_role("button", name="Download as JSON").click()
-            stories = json.loads(Path(download.value.path()).read_text(encoding="utf-8"))["stories"]
-            report = next(iter(stories.values()))["report"]
-            rates.append(report["model calls"] / report["seconds"])
-        browser.close()
-    stop_server(process)
-    return statistics.median(rates)
+class BrowserSession:
+    """The Generate page in Chromium, asked for one story after the other."""
+
+    def __init__(self, playwright, url: str, folder: Path) -> None:
+        self._browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        self._page = self._browser.new_page()
+        serve_from(self._page, folder)
+        open_generate(self._page, url, "your browser")
+        self.calls_a_second()  # fetches and loads
+
+    def calls_a_second(self) -> float:
+        self._page.get_by_role("button", name="Run in my browser").click()
+        self._page.get_by_text("Done in your browser").wait_for(timeout=60_000)
+        self._page.wait_for_timeout(1500)  # until the page has drawn the story that it downloads
+        with self._page.expect_download() as download:
+            self._page.get_by_role("button", name="Download as JSON").click()
+        stories = json.loads(Path(download.value.path()).read_text(encoding="utf-8"))["stories"]
+        return calls_a_second(next(iter(stories.values()))["report"])
 
 
 def main() -> None:
@@ -77,18 +69,23 @@ def main() -> None:
     rates: dict[str, list[float]] = {engine.name: [] for engine in engines}
     for engine in engines:
         warm_up(engine)
-    begun = time.perf_counter()
-    for _ in range(ROUNDS):
-        for engine in engines:
-            rates[engine.name].append(words_a_second(generate(engine, ids, Decoding(WORDS))))
+    folder = os.environ.get("WORDLM_ORT_WEB")
+    with ExitStack() as stack:
+        browser = None
+        if folder is not None and CHROMIUM is not None:
+            process, url = start_server(Path(os.devnull))
+            stack.callback(stop_server, process)
+            browser = BrowserSession(stack.enter_context(sync_playwright()), url, Path(folder))
+        for _ in range(ROUNDS):
+            for engine in engines:
+                story = generate(engine, ids, Decoding(WORDS))
+                rates[engine.name].append(calls_a_second(story.report()))
+            if browser is not None:
+                rates.setdefault("ONNX Runtime Web in Chromium", []).append(browser.calls_a_second())
     medians = {name: statistics.median(values) for name, values in rates.items()}
-    in_browser = browser_words_a_second()
-    if in_browser is not None:
-        medians["ONNX Runtime Web in Chromium"] = in_browser
-    reference = medians[PlainLoop.name]
-    print(f"{chosen.name}, {WORDS} words, {ROUNDS} rounds in turn, {time.perf_counter() - begun:.0f} s")
+    print(f"{chosen.name}, up to {WORDS} words, median of {ROUNDS} rounds in turn")
     for name, rate in medians.items():
-        print(f"{name:30} {rate:8.0f} words/s  {rate / reference:6.2f} times the reference")
+        print(f"{name:30} {rate:8.0f} words/s  {rate / medians[PlainLoop.name]:6.2f} times the reference")
 
 
 if __name__ == "__main__":

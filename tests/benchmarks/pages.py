@@ -7,6 +7,7 @@ server sent for it. The prompt control waits 250 ms for a further key, which is 
 """
 
 import argparse
+import math
 import statistics
 import time
 from pathlib import Path
@@ -37,7 +38,7 @@ def prompt_of(tokens: int, last: str) -> str:
 def summary(seconds: list[float]) -> tuple[float, float]:
     """Return median and 95th percentile in milliseconds."""
     ordered = sorted(seconds)
-    return 1e3 * statistics.median(ordered), 1e3 * ordered[int(0.95 * (len(ordered) - 1))]
+    return 1e3 * statistics.median(ordered), 1e3 * ordered[math.ceil(0.95 * len(ordered)) - 1]
 
 
 def server_times(page: str, tokens: int, repeats: int) -> tuple[list[float], list[float]]:

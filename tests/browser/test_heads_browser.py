@@ -126,8 +126,28 @@ def test_the_pages_need_nothing_from_outside(browser, server):
     outside = []
     context.on("request", lambda request: outside.append(request.url) if "127.0.0.1" not in request.url else None)
     page = context.new_page()
-    for path in ("explore", "compare", "switch_off"):
+    for path in ("explore", "compare", "switch_off", "perplexity", "generate", "benchmark"):
         page.goto(f"{server}/{path}")
-        expect(page.locator(".js-plotly-plot").first).to_be_visible()
+        expect(page.get_by_test_id("stHeading").nth(1)).to_be_visible() if path != "generate" else None
+        expect(page.locator("[data-test-script-state=notRunning]")).to_be_attached()
     assert [url for url in outside if not url.startswith(("data:", "blob:"))] == []
     context.close()
+
+
+def test_choices_survive_a_walk_through_all_pages(page, server):
+    page.goto(server)
+    prompt_box(page).fill("one big bear")
+    expect(page.locator(".heads-said")).to_contain_text("bear looks most at")
+    page.locator(".st-key-model").get_by_role("radio", name="8", exact=True).click(force=True)
+    expect(page.locator(".heads-said span")).to_have_count(8)
+    click_cell(page, head=3, query=2, key=1, of=4)
+    expect(weight_sentence(page)).to_contain_text("Head 3: the weight of the key 1 · one for the query 2 · big")
+    page.locator(".st-key-scale").get_by_role("radio", name="logarithmic").click(force=True)
+    picture = page.locator("[class*=st-key-heads] .js-plotly-plot", has_text="weight, logarithmic")
+    expect(picture).to_be_visible()
+    for title in ("Compare heads", "Switch heads off", "Perplexity", "Generate", "Benchmark", "Explore"):
+        page.get_by_role("link", name=title, exact=True).first.click()
+        expect(prompt_box(page)).to_have_value("one big bear")
+        expect(page.locator(".st-key-model").get_by_role("radio", name="8", exact=True)).to_be_checked()
+    expect(weight_sentence(page)).to_contain_text("Head 3: the weight of the key 1 · one for the query 2 · big")
+    expect(picture).to_be_visible()

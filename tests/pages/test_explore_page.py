@@ -253,6 +253,9 @@ def test_a_seed_that_is_bundled_is_used(open_page, details):
         {"head": "-1"},
         {"key": "zz"},
         {"first": "x" * 5000},
+        {"engine": "steam"},
+        {"temperature": "hot"},
+        {"top_p": "7"},
     ],
 )
 def test_a_link_with_nonsense_falls_back_with_a_word(open_page, params):

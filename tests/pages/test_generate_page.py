@@ -3,13 +3,14 @@
 import html
 import json
 import re
+from dataclasses import asdict
 from urllib.parse import parse_qsl
 
 import pytest
 
 from wordlm.engines import TorchEngine
-from wordlm.generation import Decoding, generate, story_text
-from wordlm.text import BOS, encode_prompt, typed_words
+from wordlm.generation import Decoding, Stop, generate, story_text
+from wordlm.text import BOS, UNK, encode_prompt, typed_words
 
 PROMPT = "a little dog found a red hat"
 
@@ -78,13 +79,13 @@ def test_runs_are_exported_as_text_and_json(open_page, vocab):
     from wordlm.ui.generate import export_json, export_text
 
     screen = write(open_page("generate", engine="PyTorch"))
-    start, stories = screen.app.session_state["stories"]
+    began, stories = screen.app.session_state["stories"]
     ((name, (_, story)),) = stories.items()
-    content = json.loads(export_json(start, stories, vocab))
+    content = json.loads(export_json(began.text, stories, vocab))
     assert content["start"] == PROMPT
     assert content["stories"][name]["words"] == vocab.decode(story.new_ids)
     assert content["stories"][name]["report"]["model calls"] == len(story.choices)
-    assert story_text(story, vocab) in export_text(start, stories, vocab)
+    assert story_text(story, vocab) in export_text(began.text, stories, vocab)
 
 
 def test_real_stories_can_be_gone_on_with_and_read_beside(open_page, monkeypatch, tmp_path, real_stories):
@@ -110,10 +111,43 @@ def test_no_model_chosen_means_nothing_to_press(open_page):
 
 
 def test_what_a_browser_sends_back_is_not_trusted(vocab):
-    from wordlm.ui.generate import _received
+    from wordlm.ui.generate import received_story
 
-    story = {"ids": [5, 10**9, -3, 6] + [7] * 99, "probabilities": [0.5] * 200, "milliseconds": [1] * 200, "stop": "x"}
-    made = _received(story | {"start": [BOS, 10**9]}, Decoding(5), vocab)
+    many = 200
+    story = {
+        "start": {"text": "x", "ids": [BOS, 10**9]},
+        "decoding": asdict(Decoding(5)),
+        "ids": [5, 10**9, -3, 6] + [7] * 99,
+        "probabilities": [0.5] * many,
+        "alternatives": [[[5, 0.5], [10**9, 0.1]]] * many,
+        "milliseconds": [1] * many,
+        "stop": "nonsense",
+    }
+    made = received_story(story, vocab)
     assert made.start_ids == [BOS]
-    assert len(made.new_ids) <= 5
-    assert all(0 <= i < len(vocab) for i in made.new_ids)
+    assert made.new_ids == [5, 6, 7, 7, 7]
+    assert made.stop is Stop.STOPPED
+    assert made.choices[0].alternatives == ((5, 0.5),)
+    with pytest.raises(ValueError, match="max_new_tokens"):
+        received_story(story | {"decoding": asdict(Decoding(5)) | {"max_new_tokens": 10**9}}, vocab)
+
+
+def test_unknown_words_of_a_real_story_are_read_as_unknown(open_page, monkeypatch, tmp_path, real_stories, vocab):
+    from wordlm.prepare_data import prepare
+
+    prepare("dgx", tmp_path, real_stories)
+    monkeypatch.setattr("wordlm.ui.resources.DATA_DIR", tmp_path)
+    from wordlm.ui.generate import UNKNOWN_MARK
+
+    assert typed_words(f"the {UNKNOWN_MARK} ran", vocab)[1][1] == UNK
+    screen = open_page("generate", opening="60")
+    screen.app.selectbox(key="start").set_value("a held-out story").run(timeout=60)
+    for number in range(1, 30):
+        screen.app.number_input(key="story").set_value(number).run()
+        if "are unknown to the vocabulary" in screen.text:
+            break
+    write(screen)
+    began, stories = screen.app.session_state["stories"]
+    ((_, story),) = stories.values()
+    assert UNK in began.ids and len(began.ids) <= 61
+    assert story.start_ids == began.ids

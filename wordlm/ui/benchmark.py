@@ -7,8 +7,17 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
-from wordlm.results import METRICS, YOURS, check_comparison, group_title, mean_interval, paired_differences
+from wordlm.results import (
+    METRICS,
+    YOURS,
+    check_comparison,
+    group_title,
+    mean_and_deviation,
+    mean_interval,
+    paired_differences,
+)
 from wordlm.ui.charts import ACCENT, head_hue
+from wordlm.ui.escape import for_markdown, for_plotly
 
 SEED_SYMBOLS = ("circle", "diamond", "square", "triangle-up", "cross", "star")
 
@@ -25,7 +34,7 @@ def uploaded_comparison() -> dict | None:
     except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
         st.error(f"The file is no JSON text: {type(error).__name__}. Choose the comparison.json in your output folder.")
     except ValueError as error:
-        st.error(f"The file is no comparison: {error}.")
+        st.error(for_markdown(f"The file is no comparison: {error}."))
     return None
 
 
@@ -35,7 +44,7 @@ def seed_points(runs: pd.DataFrame, baselines: dict) -> go.Figure:
     for place, (seed, part) in enumerate(runs.groupby("seed")):
         traces.append(
             go.Scatter(
-                x=part["model"],
+                x=[for_plotly(model) for model in part["model"]],
                 y=part["test loss"],
                 mode="markers",
                 name=f"seed {seed}",
@@ -46,7 +55,9 @@ def seed_points(runs: pd.DataFrame, baselines: dict) -> go.Figure:
     figure = go.Figure(traces)
     for name, baseline in baselines.items():
         if name in ("bigram", "trigram"):  # the others lie far above and stand in the table
-            figure.add_hline(baseline["test_loss"], line_dash="dot", line_color="#888888", annotation_text=name)
+            figure.add_hline(
+                baseline["test_loss"], line_dash="dot", line_color="#888888", annotation_text=for_plotly(name)
+            )
     figure.update_layout(height=380, margin={"l": 8, "r": 8, "t": 28, "b": 8}, scattermode="group")
     figure.update_layout(legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0})
     figure.update_xaxes(type="category", fixedrange=True)
@@ -58,7 +69,7 @@ def validation_curves(comparison: dict) -> go.Figure:
     """Draw the validation loss of every run against its steps, with the chosen step marked."""
     traces = []
     for place, (group, runs) in enumerate(comparison["runs"].items()):
-        title = group_title(group, runs)
+        title = for_plotly(group_title(group, runs))
         for number, run in enumerate(runs):
             history = run.get("history", [])
             steps, losses = ([entry[key] for entry in history] for key in ("step", "validation_loss"))
@@ -135,24 +146,27 @@ def say_paired(comparison: dict) -> pd.DataFrame | None:
     return pairs
 
 
-def course_table(course: dict, ours: dict) -> pd.DataFrame:
-    """Return the course's published results beside ours, each as mean ± sample deviation."""
+def three_models(aggregate: dict, steps: dict[str, list[int]]) -> pd.DataFrame:
+    """Return the MLP, one head and four heads of one run: mean ± sample deviation, and the selected steps."""
     rows = []
-    for group, published in course["aggregate"].items():
-        for source, aggregate in (("course", published), ("here", ours["aggregate"].get(group))):
-            if aggregate is None:
-                continue
-            row = {"model": {"mlp": "MLP", "attention": "1 head", "multihead": "4 heads"}[group], "run": source}
+    for group, title in (("mlp", "MLP"), ("attention", "1 head"), ("multihead", "4 heads")):
+        if group in aggregate:
+            row = {"model": title}
             for metric, digits in METRICS.items():
-                entry = aggregate[metric]
-                spread = "" if entry["sample_std"] is None else f" ± {entry['sample_std']:.{digits}f}"
-                row[metric.replace("_", " ")] = f"{entry['mean']:.{digits}f}{spread}"
-            steps = (
-                published["selected_steps"] if source == "course" else [r["selected_step"] for r in ours["runs"][group]]
-            )
-            row["selected steps"] = ", ".join(map(str, steps))
-            rows.append(row)
+                row[metric.replace("_", " ")] = mean_and_deviation(aggregate[group][metric], digits)
+            rows.append(row | {"selected steps": ", ".join(map(str, steps[group]))})
     return pd.DataFrame(rows)
+
+
+def course_table(course: dict) -> pd.DataFrame:
+    """Return the course's published results."""
+    return three_models(course["aggregate"], {g: entry["selected_steps"] for g, entry in course["aggregate"].items()})
+
+
+def our_table(comparison: dict) -> pd.DataFrame:
+    """Return the same models of a comparison."""
+    steps = {group: [run["selected_step"] for run in runs] for group, runs in comparison["runs"].items()}
+    return three_models(comparison["aggregate"], steps)
 
 
 def gap_table(course: dict, ours: dict) -> pd.DataFrame:
@@ -207,10 +221,39 @@ def say_best_head_count(runs: pd.DataFrame) -> None:
 
 
 def about_seconds(comparison: dict) -> str:
-    """Say on what the runtimes were measured."""
-    environment = comparison["environment"]
+    """Say on what the runtimes were measured, in Markdown."""
+    facts = [str(comparison["environment"].get("accelerator", "an unnamed device"))]
+    if "threads" in comparison["environment"]:
+        facts.append(f"{comparison['environment']['threads']} threads")
     return (
-        f"Seconds: training with its validations, on {environment.get('accelerator', 'an unnamed device')}"
-        f"{', ' + str(environment['threads']) + ' threads' if 'threads' in environment else ''}; other work on the "
-        "machine is part of them, so small differences mean nothing."
+        f"Seconds: training with its validations, on {for_markdown(', '.join(facts))}. Other work on the machine is "
+        "part of them, so small differences mean nothing."
+    )
+
+
+def say_seeds(runs: pd.DataFrame) -> None:
+    """Say how far seeds and models lie apart."""
+    of_models = runs[~runs["yours"]].groupby("model")["test loss"]
+    if of_models.count().max() > 1:
+        widest = (of_models.max() - of_models.min()).max()
+        st.write(
+            f"The seeds of one model lie at most {widest:.4f} apart; the means of the models from "
+            f"{of_models.mean().min():.4f} to {of_models.mean().max():.4f}."
+        )
+
+
+def say_baselines(table: pd.DataFrame) -> None:
+    """Say which models lose against counting pairs of words."""
+    losses = table.set_index("model")["test loss"]
+    if "bigram" not in losses or "trigram" not in losses:
+        return
+    models = losses.drop([name for name in ("uniform", "unigram", "bigram", "trigram") if name in losses])
+    beaten, best = models[models >= losses["bigram"]], losses["trigram"]
+    lose = ", ".join(f"{name} at {loss:.4f}" for name, loss in beaten.items()) or "no model"
+    win = ", ".join(models[models < best].index) or "no model"
+    st.write(
+        for_markdown(
+            f"Counting pairs of words gives {losses['bigram']:.4f}; above that lies {lose}. Counting triples gives "
+            f"{best:.4f}; below that lie {win}."
+        )
     )

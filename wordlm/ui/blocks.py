@@ -94,15 +94,13 @@ def _csv_button(table: pd.DataFrame, name: str, *, index: bool) -> None:
     )
 
 
-def check_strip(checks: Checks) -> None:
-    """Draw the laws that hold for what is on screen, each with its largest error."""
+def check_strip(*checks: Checks) -> None:
+    """Draw the laws that hold for what is on screen, each with its largest error over all that is shown."""
+    row_sum, masked, forward = (max(getattr(c, law) for c in checks) for law in ("row_sum", "masked", "forward"))
     laws = [
-        (checks.row_sum < checks.TOLERANCE, f"every row of weights sums to 1 (largest error {checks.row_sum:.1e})"),
-        (checks.masked == 0, f"masked cells are exactly 0 (largest {checks.masked:.0e})"),
-        (
-            checks.forward < checks.TOLERANCE,
-            f"the fast forward equals the one shown (largest difference {checks.forward:.1e})",
-        ),
+        (row_sum < Checks.TOLERANCE, f"every row of weights sums to 1 (largest error {row_sum:.1e})"),
+        (masked == 0, f"masked cells are exactly 0 (largest {masked:.0e})"),
+        (forward < Checks.TOLERANCE, f"the fast forward equals the one shown (largest difference {forward:.1e})"),
     ]
     items = "".join(f"<span>{'✓' if holds else '✗ FAILS:'} {text}</span>" for holds, text in laws)
     st.html(f'<div class="checks" role="status" aria-label="checks">{items}</div>')

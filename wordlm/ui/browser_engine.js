@@ -9,36 +9,48 @@ export default function ({ data, parentElement, setTriggerValue }) {
   const note = parentElement.querySelector("p");
   const say = (text) => { note.textContent = text; };
   const megabytes = (bytes) => `${(bytes / 1e6).toFixed(1)} MB`;
-  button.textContent = data.label;
-  button.disabled = false;
+  // One for the whole page: what was loaded, and the run in progress. This function is called at every rerun.
+  const shared = (window.attentionExplorer ??= { sessions: {}, run: null, waiting: null });
 
-  const shared = (window.attentionExplorer ??= { sessions: {} });
+  const showState = () => { button.textContent = shared.run ? "Stop" : data.label; };
+  showState();
 
-  button.onclick = () => { begin().catch(fail); };
+  button.onclick = () => {
+    if (shared.run) {
+      shared.run.stopped = true;
+      return;
+    }
+    const run = (shared.run = { stopped: false });
+    begin(run).catch(fail).finally(() => {
+      shared.run = null;
+      button.textContent = data.label;
+    });
+    showState();
+  };
 
   // Python sends the model after it was asked for it, then the run goes on.
   if (data.model && shared.waiting?.id === data.model.id) {
     const waiting = shared.waiting;
     shared.waiting = null;
-    keepModel(data.model).then((bytes) => waiting.resolve(bytes), waiting.reject);
+    keepModel(data.model).then(waiting.resolve, waiting.reject);
   }
 
-  async function begin() {
+  // The visitor leaves the page: the run ends at its next word.
+  return () => { if (shared.run && !button.isConnected) shared.run.stopped = true; };
+
+  async function begin(run) {
     if (typeof WebAssembly === "undefined") throw new Error("no WebAssembly");
-    button.disabled = true;
     const ort = await engine();
     const session = await sessionOf(ort);
-    const story = await write(ort, session);
+    const story = await write(ort, session, run);
     say(`Done in your browser: ${story.ids.length} words.`);
-    button.disabled = false;
     setTriggerValue("story", story);
   }
 
   function fail(error) {
-    button.disabled = false;
     if (error.message === "no WebAssembly")
       say("This browser offers no WebAssembly, so it cannot run the model. The engines of the server still work.");
-    else if (error instanceof TypeError)
+    else if (error.message === "not fetched")
       say("The engine could not be fetched: no network, or it is blocked. The engines of the server still work.");
     else say(`The browser could not run the model (${error.message}). The engines of the server still work.`);
   }
@@ -66,14 +78,18 @@ export default function ({ data, parentElement, setTriggerValue }) {
       progress(file.bytes);
       return kept.arrayBuffer();
     }
-    const answer = await fetch(file.url, { integrity: file.integrity, mode: "cors", credentials: "omit" });
-    if (!answer.ok) throw new TypeError(`status ${answer.status}`);
     const parts = [];
-    for (const reader = answer.body.getReader(); ; ) {
-      const { done, value } = await reader.read();
-      if (done) break;
-      parts.push(value);
-      progress(value.length);
+    try {
+      const answer = await fetch(file.url, { integrity: file.integrity, mode: "cors", credentials: "omit" });
+      if (!answer.ok) throw new Error(`status ${answer.status}`);
+      for (const reader = answer.body.getReader(); ; ) {
+        const { done, value } = await reader.read();
+        if (done) break;
+        parts.push(value);
+        progress(value.length);
+      }
+    } catch {
+      throw new Error("not fetched");
     }
     const bytes = await new Blob(parts).arrayBuffer();
     await cache?.put(file.url, new Response(bytes));
@@ -112,26 +128,37 @@ export default function ({ data, parentElement, setTriggerValue }) {
     return bytes;
   }
 
-  async function write(ort, session) {
+  async function write(ort, session, run) {
     const { start, decoding, special, contextLen, words } = data;
     const random = mulberry32(decoding.seed);
-    const ids = [], probabilities = [], milliseconds = [];
-    let stop = "limit";
+    const story = { modelId: data.modelId, start, decoding, ids: [], probabilities: [], alternatives: [], milliseconds: [] };
+    story.stop = "LIMIT";
     await session.run({ ids: contextTensor(ort, [special.BOS], special, contextLen) }); // warm-up, not timed
-    while (ids.length < decoding.max_new_tokens) {
-      const feeds = { ids: contextTensor(ort, [...start, ...ids], special, contextLen) };
+    note.replaceChildren();
+    while (story.ids.length < decoding.max_new_tokens) {
+      if (run.stopped) { story.stop = "STOPPED"; break; }
+      const feeds = { ids: contextTensor(ort, [...start.ids, ...story.ids], special, contextLen) };
       const begun = performance.now();
       const { logits } = await session.run(feeds);
-      milliseconds.push(performance.now() - begun);
-      const p = candidateProbabilities(logits.data, decoding, special);
-      const id = draw(p, decoding, random);
-      probabilities.push(ownProbability(logits.data, id));
-      if (id === special.EOS) { stop = "end"; break; }
-      ids.push(id);
-      say(ids.map((i) => words[i]).join(" "));
-      if (ids.length % 4 === 0) await new Promise((resume) => setTimeout(resume)); // let the page breathe
+      story.milliseconds.push(performance.now() - begun);
+      const id = draw(candidateProbabilities(logits.data, decoding, special), decoding, random);
+      const own = ownProbabilities(logits.data);
+      story.probabilities.push(own[id]);
+      story.alternatives.push(likeliest(own, data.alternatives).map((i) => [i, own[i]]));
+      if (id === special.EOS) { story.stop = "END"; break; }
+      story.ids.push(id);
+      showWord(words[id], own[id]);
+      await new Promise((resume) => setTimeout(resume)); // let the page breathe, and Stop be pressed
     }
-    return { modelId: data.modelId, start, ids, probabilities, milliseconds, stop };
+    return story;
+  }
+
+  function showWord(word, probability) {
+    const span = document.createElement("span");
+    span.textContent = word;
+    span.title = probability.toFixed(3);
+    span.style.background = `color-mix(in srgb, var(--st-primary-color) ${Math.round(45 * probability)}%, transparent)`;
+    note.append(span, " ");
   }
 }
 
@@ -163,10 +190,15 @@ function candidateProbabilities(logits, decoding, special) {
   return normalise(p);
 }
 
-// The model's own probability of a word, before temperature and cuts.
-function ownProbability(logits, id) {
-  const largest = logits.reduce((a, b) => Math.max(a, b));
-  return Math.exp(logits[id] - largest) / logits.reduce((sum, score) => sum + Math.exp(score - largest), 0);
+// The model's own probabilities, before temperature and cuts.
+function ownProbabilities(logits) {
+  const scores = Float64Array.from(logits);
+  const largest = scores.reduce((a, b) => Math.max(a, b));
+  return normalise(scores.map((score) => Math.exp(score - largest)));
+}
+
+function likeliest(p, count) {
+  return [...p.keys()].sort((a, b) => p[b] - p[a] || a - b).slice(0, count);
 }
 
 function normalise(p) {

@@ -68,7 +68,8 @@ def weight_heatmaps(
     if first_token == "left out, rest scaled up":
         rest = np.nansum(shown, axis=2, keepdims=True)
         shown = np.divide(shown, rest, out=np.full_like(shown, np.nan), where=rest > 0)
-    colour_axis = _colour_axis(shown, scale, first_token)
+    # The first row has one key and weight 1 in every prompt; it would set the largest everywhere.
+    colour_axis = _colour_axis(shown[:, 1:], scale, first_token)
     values = np.log10(np.maximum(shown, LOG_FLOOR)) if scale == "logarithmic" else shown
 
     traces, layout = [], {}
@@ -141,7 +142,7 @@ def next_word_bars(words: pd.DataFrame) -> go.Figure:
 
 
 def _colour_axis(shown: np.ndarray, scale: Scale, first_token: FirstToken) -> dict:
-    """Return the colour axis and, beside its bar, what the colours mean."""
+    """Return the colour axis for the weights `shown` and, beside its bar, what the colours mean."""
     bar = {"thickness": 12, "title": {"side": "right"}, "outlinewidth": 0}
     bar |= {"lenmode": "pixels", "len": PANEL_PIXELS, "y": 1, "yanchor": "top"}
     left_out = "" if first_token == "shown" else f"<br>first token {first_token}"
@@ -150,9 +151,7 @@ def _colour_axis(shown: np.ndarray, scale: Scale, first_token: FirstToken) -> di
         bar |= {"tickvals": ticks, "ticktext": ["≤ 0.0001", "0.001", "0.01", "0.1", "1"]}
         bar["title"] |= {"text": "weight, logarithmic" + left_out}
         return {"colorscale": WEIGHT_COLOURS, "cmin": -4, "cmax": 0, "colorbar": bar}
-    # The first row has one key and weight 1 in every prompt; it would set the largest everywhere.
-    rest = shown[:, 1:]
-    largest = 1.0 if scale == "absolute" or not np.isfinite(rest).any() else float(np.nanmax(rest))
+    largest = 1.0 if scale == "absolute" or not np.isfinite(shown).any() else float(np.nanmax(shown))
     span = "0 to 1" if scale == "absolute" else f"0 to {largest:.3f}, the largest"
     bar["title"] |= {"text": f"weight, {span}{left_out}"}
     return {"colorscale": WEIGHT_COLOURS, "cmin": 0, "cmax": largest, "colorbar": bar}
@@ -267,7 +266,7 @@ def row_heatmap(rows: pd.DataFrame, scale: Scale) -> go.Figure:
     }
     step = -(-len(keys) // 40)
     layout = {
-        "coloraxis": _colour_axis(np.where(values > 0, values, np.nan)[None], scale, "shown"),
+        "coloraxis": _colour_axis(values, scale, "shown"),
         "xaxis": _axis(tuple(rows.columns), step, "key (looked at)"),
         "yaxis": _axis(tuple(rows.index), 1, "head") | {"autorange": "reversed"},
         "height": max(300, 110 + 26 * len(heads)),

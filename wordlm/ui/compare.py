@@ -6,10 +6,21 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from wordlm.inspection import Inspection
 from wordlm.text import EncodedPrompt, Vocab
 from wordlm.ui.blocks import number_table, picture_and_table
 from wordlm.ui.escape import for_html
 from wordlm.ui.resources import Checkpoint
+
+
+def say_rows(seen: dict[str, Inspection], prompt: EncodedPrompt, query: int) -> None:
+    """Say which head of which model looks most sharply from the query, and at what."""
+    rows = [(name, head, s.weights[head, query]) for name, s in seen.items() for head in range(s.heads)]
+    name, head, row = max(rows, key=lambda entry: entry[2].max())
+    st.html(
+        f"<p>Most sharply looks head {head + 1} of {for_html(name)}: <b>{for_html(prompt.typed[query])}</b> at "
+        f"<b>{for_html(prompt.labels[int(row.argmax())])}</b>, {row.max():.3f}.</p>"
+    )
 
 
 def compare_next_words(probabilities: dict[str, np.ndarray], vocab: Vocab, count: int = 10) -> pd.DataFrame:
@@ -38,7 +49,7 @@ def compare_surprisal(prompt: EncodedPrompt, surprisals: dict[str, np.ndarray], 
         f"They differ most at <b>{for_html(table['word'][widest])}</b>.</p>"
     )
     picture = figures["Surprisal of each typed word"]
-    picture_and_table(picture, table, "surprisal", alt="Surprisal of each typed word under A and B")
+    picture_and_table(picture, table, "surprisal", alt="Surprisal of each typed word under A and B", decimals=4)
     return table
 
 
@@ -69,6 +80,6 @@ def say_partners(partners: pd.DataFrame, seeds: tuple[int, ...]) -> None:
     of = len(partners) * (len(seeds) - 1)
     second = " and ".join(f"head {partners[f'partner, seed {seed}'][1]} at seed {seed}" for seed in seeds[1:])
     st.write(
-        f"Head 2 at seed {seeds[0]} is most like {second}. Of {of} matches, {kept} keep their number: "
+        f"Head 2 at seed {seeds[0]} is matched with {second}. Of {of} matches, {kept} keep their number: "
         "a head's number is only the order in which its coordinates stand."
     )

@@ -20,7 +20,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     button.setAttribute("aria-pressed", i === data.chosen);
     button.title = token.hover;
     if (token.shade !== null)
-      button.style.background = `color-mix(in srgb, ${data.hue} ${Math.round(token.shade * 100)}%, transparent)`;
+      button.style.background = `color-mix(in srgb, ${data.hue} ${Math.round(token.shade * 45)}%, transparent)`;
     const word = document.createElement("b"), note = document.createElement("small");
     word.dir = "auto";
     word.textContent = token.typed;

@@ -11,10 +11,10 @@ import numpy as np
 import streamlit as st
 
 from wordlm.ablation import Fill
-from wordlm.text import UNK, EncodedPrompt, Vocab, tokenize
+from wordlm.text import UNK, EncodedPrompt, Vocab, tokenize, typed_words
 from wordlm.ui.charts import FirstToken, Scale
 from wordlm.ui.escape import for_markdown, shortened
-from wordlm.ui.resources import MODELS, SEEDS, Checkpoint, checkpoint, encode, model_title
+from wordlm.ui.resources import MODELS, SEEDS, Checkpoint, checkpoint, encode, model_title, vocabulary
 
 PROMPT, MODEL, SEED = "prompt", "model", "seed"
 QUERY, KEY, HEAD, PICTURE, SCALE, FIRST, WORD = "query", "key", "head", "picture", "scale", "first", "word"
@@ -23,6 +23,7 @@ LAST, LARGEST = "last", "largest"
 Shading = Literal["keys of the query", "queries of the token"]
 DEFAULT_PROMPT = "a little dog found a red hat"
 DEFAULT_MODEL = "4"
+ENGINES = ("ONNX Runtime", "PyTorch", "your browser")
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,11 @@ class Choice:
     checkpoint: Checkpoint
     seed: int
     """The seed asked for; `checkpoint.seed` is another one where that is not bundled."""
+
+    @property
+    def word_ids(self) -> tuple[int, ...]:
+        """The ids of all words of the text, also of those that the context has no room for."""
+        return tuple(typed_words(self.text, vocabulary())[1])
 
     @property
     def compared(self) -> list[Checkpoint]:
@@ -53,7 +59,9 @@ _OFFERED = {
     PICTURE: ("all heads", "one head"),
     SHADING: get_args(Shading),
     FILL: get_args(Fill),
+    "engine": ENGINES,
 }
+_RANGES = {"limit": (5, 200), "temperature": (0, 2), "top_k": (0, 4000), "top_p": (0.05, 1), "draw_seed": (0, 10**6)}
 _LINK_READ = "link_read"
 
 
@@ -61,11 +69,21 @@ def say_what_a_link_got_wrong() -> None:
     """Say, on a visitor's first run, which parameters of the link are not offered. Call it before the controls."""
     for name, offered in _OFFERED.items():
         _check_link(name, offered)
+    for name, (low, high) in _RANGES.items():
+        asked = st.query_params.get(name)
+        _check_link(name, [asked] if asked is not None and _lies_within(asked, low, high) else [])
 
 
 def link_is_read() -> None:
     """Remember that the link was read, so that its mistakes are told once."""
     st.session_state[_LINK_READ] = True
+
+
+def _lies_within(text: str, low: float, high: float) -> bool:
+    try:
+        return low <= float(text) <= high
+    except ValueError:
+        return False
 
 
 def _check_link(name: str, offered: Sequence[str]) -> None:
@@ -252,6 +270,7 @@ def choose_other_model(default: str) -> Checkpoint:
 def choose_heads_off(heads: int) -> tuple[int, ...]:
     """Let the visitor switch heads off; return them from 0."""
     options = [str(head + 1) for head in range(heads)]
+    _check_link(OFF, options)
     if not set(st.session_state.get(OFF) or []) <= set(options):
         st.session_state.pop(OFF, None)
     chosen = st.pills("Switch off", options, selection_mode="multi", default=["1"], key=OFF, bind="query-params")

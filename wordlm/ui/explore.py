@@ -40,7 +40,14 @@ def shaded_text(
     token_row(prompt, notes, key="shaded", chosen=query, on_pick=on_pick, shades=shades, hue=head_hue(head))
 
 
-def one_weight(explained: WeightSteps, prompt: EncodedPrompt, softmax: pd.DataFrame) -> None:
+def weight_vectors(e: WeightSteps) -> go.Figure:
+    """Return the vectors of one weight as bars."""
+    vectors = {"e, query": e.e_query, "e, key": e.e_key, "q": e.q, "k": e.k, "q × k": e.q * e.k}
+    vectors |= {"value mix": e.message, "update": e.update}
+    return vector_bars(vectors, head_hue(e.head))
+
+
+def one_weight(explained: WeightSteps, prompt: EncodedPrompt, vectors: go.Figure, softmax: pd.DataFrame) -> None:
     """Draw the calculation of one weight: the sentence, the vectors as bars, the steps, the terms."""
     e = explained
     st.html(
@@ -49,13 +56,12 @@ def one_weight(explained: WeightSteps, prompt: EncodedPrompt, softmax: pd.DataFr
         f"By hand and by the model differ by at most {e.largest_difference:.1e}.</p>"
     )
     bars, steps = st.columns([2, 3])
-    vectors = {"e, query": e.e_query, "e, key": e.e_key, "q": e.q, "k": e.k, "q × k": e.q * e.k}
     with bars:
         st.plotly_chart(
-            vector_bars(vectors, head_hue(e.head)),
+            vectors,
             key="vectors",
             config=MENU,
-            alt="The embeddings of query and key, their q and k, and the products of the coordinates, as bars",
+            alt="The embeddings, q and k, their products, the mix of values and the update, as bars",
         )
     with steps:
         text_table(step_table(e), "steps", alt="The calculation of the weight, step by step")
@@ -66,6 +72,15 @@ def one_weight(explained: WeightSteps, prompt: EncodedPrompt, softmax: pd.DataFr
     with row:
         st.caption("The softmax over the row of scores.")
         number_table(softmax, "softmax", alt="The softmax over the row")
+
+
+def say_likeliest(words: pd.DataFrame) -> None:
+    """Say which word is likeliest, and how sure the model is."""
+    ten = words["probability"].sum()
+    st.html(
+        f"<p>Likeliest is <b>{for_html(words['word'][0])}</b>, {words['probability'][0]:.3f}; the ten together have "
+        f"{ten:.3f}.</p>"
+    )
 
 
 def word_in_words(word: str, effect: pd.DataFrame) -> None:

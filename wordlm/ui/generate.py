@@ -4,21 +4,21 @@ import base64
 import html
 import json
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from urllib.parse import urlencode
 
 import pandas as pd
 import streamlit as st
 
-from wordlm.data import StoryStream
+from wordlm.data import DataError, StoryStream
 from wordlm.engines import OnnxEngine, TorchEngine
 from wordlm.files import ARTIFACTS, sha256_file
-from wordlm.generation import Choice, Decoding, Engine, Generation, Stop, join_words, story_text
+from wordlm.generation import ALTERNATIVES, Choice, Decoding, Engine, Generation, Stop, join_words, story_text
 from wordlm.starts import AUTHORED, opening_of
-from wordlm.text import BOS, CONTEXT_LEN, EOS, PAD, UNK, Vocab, typed_words
+from wordlm.text import BOS, CONTEXT_LEN, EOS, PAD, SPECIALS, UNK, Vocab, typed_words
 from wordlm.ui.charts import ACCENT
-from wordlm.ui.escape import for_html
+from wordlm.ui.escape import for_html, for_markdown
 from wordlm.ui.resources import (
     MODELS,
     Checkpoint,
@@ -29,7 +29,6 @@ from wordlm.ui.resources import (
     story_corpus,
 )
 
-ENGINES = ("ONNX Runtime", "PyTorch", "your browser")
 EXPORTED = ("MLP", "1", "4")
 """The models that were exported to ONNX, at seed 11."""
 
@@ -50,23 +49,42 @@ ORT_FILES = [
 ]
 
 
-def choose_start(prompt: str, vocab: Vocab) -> tuple[str, list[str] | None]:
-    """Let the visitor choose a beginning; return its text and, for a real story, the words that follow there."""
+UNKNOWN_MARK = "▢"
+"""Stands for an unknown word in a text that goes on to Explore: one token there, and unknown too."""
+
+
+@dataclass(frozen=True)
+class Start:
+    """The beginning of a story."""
+
+    text: str
+    ids: list[int]
+    """What the model reads, the start mark included."""
+    continuation: list[str] | None = None
+    """For a real story, the words that follow there."""
+
+
+def choose_start(prompt: str, vocab: Vocab) -> Start:
+    """Let the visitor choose a beginning: the prompt, an authored one, or the opening of a real story."""
     kinds = ["the prompt above", *AUTHORED]
     if data_is_present():
         kinds += ["a training story", "a held-out story"]
     kind = st.selectbox("Start", kinds, key="start", persist_state="session")
-    if kind == "the prompt above":
-        return prompt, None
-    if kind in AUTHORED:
-        return kind, None
-    corpus = story_corpus()
+    if kind not in ("a training story", "a held-out story"):
+        text = prompt if kind == "the prompt above" else kind
+        return Start(text, [BOS, *typed_words(text, vocab)[1]])
+    try:
+        corpus = story_corpus()
+    except DataError as error:
+        st.error(for_markdown(f"{error}."))
+        st.stop()
     stream: StoryStream = corpus.splits["train" if kind == "a training story" else "test"]
     number, length = st.columns(2)
-    story = number.number_input("Story", 1, len(stream.starts) - 1, 1, key="story")
-    words = length.slider("Words of its opening", 3, 60, 20, key="opening")
+    story = number.number_input("Story", 1, len(stream.starts) - 1, 1, key="story", bind="query-params")
+    words = length.slider("Words of its opening", 3, 60, 20, key="opening", bind="query-params")
     opening = opening_of(stream, vocab, int(story) - 1, words)
-    return " ".join(opening.words), opening.continuation
+    text = " ".join(UNKNOWN_MARK if word == SPECIALS[UNK] else word for word in opening.words)
+    return Start(text, [BOS, *typed_words(text, vocab)[1]], opening.continuation)
 
 
 def choose_decoding() -> Decoding:
@@ -98,7 +116,12 @@ def choose_models(default: str, engine: str) -> list[str]:
         del st.session_state["writers"]
     first = default if default in offered else "4"
     chosen = st.pills(
-        "Models, side by side: MLP or number of heads", offered, selection_mode="multi", default=[first], key="writers"
+        "Models, side by side: MLP or number of heads",
+        offered,
+        selection_mode="multi",
+        default=[first],
+        key="writers",
+        bind="query-params",
     )
     if engine != "PyTorch":
         st.caption("ONNX files are bundled for the MLP, 1 head and 4 heads at seed 11. PyTorch runs every model.")
@@ -126,17 +149,12 @@ def engine_of(model: str, seed: int, engine: str) -> tuple[Engine, Checkpoint, f
     return session, chosen, session.load_seconds
 
 
-def start_ids(text: str, vocab: Vocab) -> list[int]:
-    """Return the ids before the first new word."""
-    return [BOS, *typed_words(text, vocab)[1]]
-
-
-def warn_of_unknown_start(text: str, vocab: Vocab) -> None:
+def warn_of_unknown_start(start: Start) -> None:
     """Say how many words of the start the vocabulary lacks."""
-    words, ids = typed_words(text, vocab)
-    unknown = ids.count(UNK)
+    words = start.ids[1:]
+    unknown = words.count(UNK)
     if unknown:
-        share = 100 * unknown / len(ids)
+        share = 100 * unknown / len(words)
         st.caption(
             f"{unknown} of {len(words)} words of the start ({share:.0f} %) are unknown to the vocabulary; the model "
             "reads each as `<UNK>`."
@@ -149,12 +167,12 @@ def story_html(text: str, story: Generation, chosen: Checkpoint, vocab: Vocab) -
     for choice in story.choices:
         if choice.id == EOS:
             break
-        read.append(vocab.itos[choice.id])
+        read.append(UNKNOWN_MARK if choice.id == UNK else vocab.itos[choice.id])
         view = urlencode({"prompt": " ".join(read), "model": chosen.model, "seed": chosen.seed})
-        tint = f"background: color-mix(in srgb, {ACCENT} {round(60 * choice.probability)}%, transparent)"
+        tint = f"background: color-mix(in srgb, {ACCENT} {round(45 * choice.probability)}%, transparent)"
         words.append(
             f'<a href="explore?{html.escape(view)}" target="_blank" style="{tint}" title="{choice.probability:.3f}">'
-            f"{for_html(read[-1])}</a>"
+            f"{for_html(vocab.itos[choice.id])}</a>"
         )
     return f'<div class="story"><em>{for_html(text)}</em> {" ".join(words)}</div>'
 
@@ -275,12 +293,11 @@ def _exported() -> dict[str, Checkpoint]:
     return {sha256_file(ARTIFACTS / "onnx" / onnx_name(one)): one for one in chosen}
 
 
-def browser_engine(
-    chosen: Checkpoint, ids: list[int], decoding: Decoding, vocab: Vocab
-) -> tuple[Checkpoint, Generation] | None:
+def browser_engine(chosen: Checkpoint, start: Start, decoding: Decoding, vocab: Vocab) -> tuple[Start, Stories] | None:
     """Draw the button that runs a model in the visitor's browser; return what came back, if anything did.
 
-    The browser asks for the weights of a model by digest, once; they are sent with the next drawing.
+    The browser asks for the weights of a model by digest, once; they are sent with the next drawing. With the story
+    it sends the start and the settings that it used, which may have been changed here since.
     """
     path = ARTIFACTS / "onnx" / onnx_name(chosen)
     digests = _exported()
@@ -295,18 +312,22 @@ def browser_engine(
             "engine": {"files": ORT_FILES},
             "modelId": next(digest for digest, one in digests.items() if one == chosen),
             "model": _weights(state.wanted, wanted) if wanted else None,
-            "start": ids,
+            "start": asdict(start),
             "decoding": asdict(decoding),
             "special": {"PAD": PAD, "BOS": BOS, "EOS": EOS, "UNK": UNK},
             "contextLen": CONTEXT_LEN,
+            "alternatives": ALTERNATIVES,
             "words": list(vocab.itos),
         },
         on_wanted_change=lambda: None,
         on_story_change=lambda: None,
     )
-    if result.story is None or result.story.get("modelId") not in digests:
+    story = result.story
+    if story is None or story.get("modelId") not in digests:
         return None
-    return digests[result.story["modelId"]], _received(result.story, decoding, vocab)
+    written_by = digests[story["modelId"]]
+    began = Start(str(story["start"]["text"]), _known(story["start"]["ids"], vocab), start.continuation)
+    return began, {story_name(written_by, "your browser"): (written_by, received_story(story, vocab))}
 
 
 def _weights(digest: str, chosen: Checkpoint) -> dict[str, str]:
@@ -314,16 +335,24 @@ def _weights(digest: str, chosen: Checkpoint) -> dict[str, str]:
     return {"id": digest, "base64": base64.b64encode(content).decode()}
 
 
-def _received(story: dict, decoding: Decoding, vocab: Vocab) -> Generation:
+def _known(ids: list, vocab: Vocab) -> list[int]:
+    return [int(i) for i in ids if 0 <= int(i) < len(vocab)]
+
+
+def received_story(story: dict, vocab: Vocab) -> Generation:
     """Rebuild a generation from what the browser sent, trusting nothing in it."""
-    ids = [int(i) for i in story["start"] if 0 <= int(i) < len(vocab)]
-    made = [int(i) for i in story["ids"][: decoding.max_new_tokens] if 0 <= int(i) < len(vocab)]
-    if story["stop"] == "end":
+    decoding = Decoding(**{field.name: story["decoding"][field.name] for field in fields(Decoding)})
+    made = _known(story["ids"], vocab)[: decoding.max_new_tokens]
+    if story["stop"] == Stop.END.name:
         made.append(EOS)
-    timed = zip(made, story["probabilities"], story["milliseconds"], strict=False)
-    choices = [Choice(i, float(p), (), float(ms) / 1e3) for i, p, ms in timed]
-    stop = Stop.END if story["stop"] == "end" else Stop.LIMIT
-    return Generation(BrowserEngine(), ids, decoding, choices, stop)
+    choices = [
+        Choice(i, float(p), tuple((int(a), float(q)) for a, q in others if 0 <= int(a) < len(vocab)), float(ms) / 1e3)
+        for i, p, others, ms in zip(
+            made, story["probabilities"], story["alternatives"], story["milliseconds"], strict=False
+        )
+    ]
+    stop = Stop[story["stop"]] if story["stop"] in Stop.__members__ else Stop.STOPPED
+    return Generation(BrowserEngine(), _known(story["start"]["ids"], vocab), decoding, choices, stop)
 
 
 def story_name(chosen: Checkpoint, engine: str) -> str:
@@ -331,7 +360,7 @@ def story_name(chosen: Checkpoint, engine: str) -> str:
     return f"{chosen.name} · {engine}"
 
 
-def read_beside(continuation: list[str] | None) -> None:
+def read_beside(start: Start) -> None:
     """Show how the real story goes on."""
-    if continuation is not None:
-        st.html(f"<p><b>The real story goes on:</b> {for_html(join_words(continuation))}</p>")
+    if start.continuation is not None:
+        st.html(f"<p><b>The real story goes on:</b> {for_html(join_words(start.continuation))}</p>")

@@ -67,7 +67,7 @@ def shaded_words(typed: list[str], ids: list[int], losses: np.ndarray) -> None:
     """Draw the text with each word tinted by its surprisal, from none at 0 to full at 10 nats."""
     words = []
     for word, id_, loss in zip(typed, ids, losses, strict=True):
-        share = min(100, round(10 * float(loss)))
+        share = min(45, round(4.5 * float(loss)))  # no deeper, so that the words stay readable
         style = f"background: color-mix(in srgb, {ACCENT} {share}%, transparent)"
         sort = ' class="unknown"' if id_ == UNK else ""
         words.append(f'<span{sort} style="{style}" title="{loss:.3f} nats">{for_html(word)}</span>')
@@ -121,21 +121,17 @@ def warn_of_unknown(ids: list[int]) -> None:
         )
 
 
-def other_units(total_nats: float, typed: list[str], text: str) -> None:
-    """Show that one total loss gives other perplexities when it is shared out over other targets."""
-    words, characters = len(typed), len(text.strip())
-    rows = pd.DataFrame(
+def other_units(total_nats: float, typed: list[str]) -> pd.DataFrame:
+    """Return one total loss shared out over other units: `shared out over`, `number`, `perplexity`."""
+    letters = sum(map(len, typed))
+    st.html(
+        f"<p>The words scored above cost {total_nats:.1f} nats in all. Shared out over other units, the same total "
+        "gives another perplexity; another tokenizer would change the total, too.</p>"
+    )
+    return pd.DataFrame(
         [
-            ("words and marks of this app's tokenizer", words, perplexity(total_nats / words)),
-            ("pieces between spaces", len(text.split()), perplexity(total_nats / len(text.split()))),
-            ("characters", characters, perplexity(total_nats / characters)),
+            ("words and marks of this app's tokenizer", len(typed), perplexity(total_nats / len(typed))),
+            ("characters of these", letters, perplexity(total_nats / letters)),
         ],
         columns=["shared out over", "number", "perplexity"],
-    )
-    st.html(f"<p>The text above costs {total_nats:.1f} nats in all, whatever it is cut into.</p>")
-    st.dataframe(
-        rows,
-        hide_index=True,
-        column_config={"perplexity": st.column_config.NumberColumn(format="%.4f")},
-        alt="The same total loss as perplexities over different units",
     )

@@ -41,7 +41,7 @@ def html_report(
         drawn = figure.to_html(full_html=False, include_plotlyjs=place == 0, config=_MENU)
         parts.append(f"<h2>{html.escape(name)}</h2>{drawn}")
     for name, table in tables.items():
-        rows = table.to_html(float_format="{:.3f}".format, escape=True, border=0)
+        rows = table.to_html(float_format="{:.4f}".format, escape=True, border=0)
         parts.append(f'<h2>{html.escape(name)}</h2><div class="table">{rows}</div>')
     return (
         f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{html.escape(title)}</title>'

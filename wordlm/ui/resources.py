@@ -102,7 +102,7 @@ def encode(text: str) -> EncodedPrompt:
 
 @st.cache_resource(max_entries=64, show_spinner=False)
 def inspection_of(chosen: Checkpoint, ids: tuple[int, ...]) -> Inspection:
-    """Return every step of an attention model for the ids of a prompt; at most 0.7 MB an entry."""
+    """Return every step of an attention model for the ids of a prompt; at most 1 MB an entry."""
     return inspect_ids(model_of(chosen), ids)
 
 
@@ -114,9 +114,9 @@ def probabilities_of(chosen: Checkpoint, ids: tuple[int, ...]) -> np.ndarray:
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)
-def scores_of(chosen: Checkpoint, word_ids: tuple[int, ...]) -> WordScores:
-    """Return how a model expected each word of a text; at most 120 kB an entry of 10,000 words."""
-    return score_words(model_of(chosen), word_ids)
+def scores_of(chosen: Checkpoint, word_ids: tuple[int, ...], first: int = 0) -> WordScores:
+    """Return how a model expected each word of a text from `first` on; 12 bytes a word."""
+    return score_words(model_of(chosen), word_ids, first=first)
 
 
 @st.cache_data(max_entries=16, show_spinner="Comparing the heads over several sentences …")

@@ -4,8 +4,9 @@ import pandas as pd
 import streamlit as st
 
 from wordlm.ablation import Fill, PromptEffect, stored_entry, subset_losses
+from wordlm.data import DataError
 from wordlm.text import Vocab
-from wordlm.ui.escape import for_html
+from wordlm.ui.escape import for_html, for_markdown
 from wordlm.ui.resources import Checkpoint, ablation_of, data_is_present, mean_messages_of, model_of, story_windows
 
 WORTH_HELP = {
@@ -72,7 +73,11 @@ def recompute(chosen: Checkpoint, fill: Fill, off: tuple[int, ...]) -> None:
         )
         return
     if st.button("Measure again on all test targets"):
-        contexts, targets = story_windows()["test"]
+        try:
+            contexts, targets = story_windows()["test"]
+        except DataError as error:
+            st.error(for_markdown(f"{error}."))
+            return
         mean = mean_messages_of(chosen) if fill == "mean" else None
         bar = st.progress(0.0, "Scoring the test targets …")
         losses = subset_losses(model_of(chosen), contexts, targets, [off], {fill: mean}, bar.progress)
