@@ -30,6 +30,7 @@ def test_a_page_fits_its_screen_and_shows_no_error(browser, server, path, screen
         expect(page.locator(".js-plotly-plot").first).to_be_attached()
     expect(page.locator("[data-test-script-state=notRunning]")).to_be_attached()
     expect(page.get_by_test_id("stException")).to_have_count(0)
+    expect(page.get_by_text("Page not found")).to_have_count(0)
     expect(page.get_by_test_id("stSkeleton")).to_have_count(0)
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
     width = SCREENS[screen]["viewport"]["width"]

@@ -66,7 +66,7 @@ def test_each_word_links_to_explore_at_that_moment(open_page, vocab):
     screen = write(open_page("generate", engine="PyTorch"))
     _, stories = screen.app.session_state["stories"]
     ((_, story),) = stories.values()
-    links = re.findall(r'href="explore\?([^"]*)"', screen.text)
+    links = re.findall(r'href="\./\?([^"]*)"', screen.text)
     assert len(links) == len(story.new_ids)
     for place, link in enumerate(links):
         params = dict(parse_qsl(html.unescape(link)))

@@ -171,7 +171,7 @@ def story_html(text: str, story: Generation, chosen: Checkpoint, vocab: Vocab) -
         view = urlencode({"prompt": " ".join(read), "model": chosen.model, "seed": chosen.seed})
         tint = f"background: color-mix(in srgb, {ACCENT} {round(45 * choice.probability)}%, transparent)"
         words.append(
-            f'<a href="explore?{html.escape(view)}" target="_blank" style="{tint}" title="{choice.probability:.3f}">'
+            f'<a href="./?{html.escape(view)}" target="_blank" style="{tint}" title="{choice.probability:.3f}">'
             f"{for_html(vocab.itos[choice.id])}</a>"
         )
     return f'<div class="story"><em>{for_html(text)}</em> {" ".join(words)}</div>'

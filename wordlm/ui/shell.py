@@ -21,7 +21,9 @@ def run_app() -> None:
     pages = REPOSITORY / "pages"
     page = st.navigation(
         [
-            st.Page(pages / "explore.py", title="Explore", url_path="explore", default=True),
+            st.Page(pages / "explore.py", title="Explore", url_path="home", default=True),
+            # The default page has the bare address; people write its name all the same.
+            st.Page(pages / "explore.py", title="Explore", url_path="explore", visibility="hidden"),
             st.Page(pages / "compare.py", title="Compare heads", url_path="compare"),
             st.Page(pages / "switch_off.py", title="Switch heads off", url_path="switch_off"),
             st.Page(pages / "perplexity.py", title="Perplexity", url_path="perplexity"),
