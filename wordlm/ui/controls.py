@@ -102,7 +102,7 @@ def draw_shared_controls() -> None:
             DEFAULT_PROMPT,
             key=PROMPT,
             bind="query-params",
-            live=True,
+            live="100ms",
             help="The model reads the last 64 positions: the start mark and your words. It knows 4,000 words.",
         )
         st.segmented_control(
