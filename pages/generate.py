@@ -33,8 +33,17 @@ if engine == "your browser":
     model = st.segmented_control(
         "Model", view.EXPORTED, default="4", required=True, key="browser_model", bind="query-params"
     )
-    chosen = checkpoint(model, 11)
-    made = view.browser_engine(chosen, start, decoding, vocab)
+    way = st.segmented_control(
+        "Run with",
+        list(view.ORT_FILES),
+        default="WebAssembly",
+        required=True,
+        key="way",
+        bind="query-params",
+        help="WebAssembly runs in every browser of today. WebGPU uses the graphics processor where there "
+        "is one, and fetches more.",
+    )
+    made = view.browser_engine(checkpoint(model, 11), way, start, decoding, vocab)
     if made is not None:
         st.session_state["stories"] = made
         st.session_state.pop("before", None)

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import start_server, stop_server
+from tests.browser.conftest import CHROMIUM, FLAGS, start_server, stop_server
 from wordlm.checkpoints import load_bundled
 from wordlm.engines import TorchEngine
 from wordlm.files import ARTIFACTS, REPOSITORY
@@ -97,6 +97,36 @@ def test_a_story_made_in_the_browser_equals_pytorch_s_greedy_one(page, server, v
     button.click()
     expect(page.get_by_text("Done in your browser")).to_be_visible(timeout=60_000)
     assert len(asked) == 2, "the browser keeps the engine for the next visit"
+
+
+def test_a_story_made_with_webgpu_equals_pytorch_s_greedy_one(browser, server, vocab, ort_web):
+    """On the software adapter that Chromium brings along."""
+    flags = [flag for flag in FLAGS if flag != "--disable-gpu"]
+    flags += ["--enable-unsafe-webgpu", "--use-webgpu-adapter=swiftshader", "--use-vulkan=swiftshader"]
+    flags += ["--enable-features=Vulkan,WebGPU", "--ignore-gpu-blocklist"]
+    with browser.browser_type.launch(executable_path=CHROMIUM, args=flags) as with_gpu:
+        page = with_gpu.new_page()
+        asked = serve_from(page, ort_web)
+        open_generate(page, server, "your browser")
+        if not page.evaluate("navigator.gpu?.requestAdapter().then((adapter) => adapter !== null)"):
+            pytest.skip("this Chromium brings no WebGPU adapter")
+        page.locator(".st-key-way").get_by_role("radio", name="WebGPU").click(force=True)
+        button = page.get_by_role("button", name="Run in my browser")
+        expect(button).to_contain_text("26.9 MB")
+        button.click()
+        expect(page.get_by_text("What did it take?")).to_be_visible(timeout=90_000)
+        expect(page.locator(".story a")).to_have_text(greedy_words("multihead_seed11", vocab))
+        assert len(asked) == 2 and any("webgpu" in url for url in asked)
+
+
+def test_a_browser_without_webgpu_is_told_so(page, server):
+    page.add_init_script("Object.defineProperty(navigator, 'gpu', { value: undefined })")
+    open_generate(page, server, "your browser")
+    page.locator(".st-key-way").get_by_role("radio", name="WebGPU").click(force=True)
+    button = page.get_by_role("button", name="Run in my browser")
+    expect(button).to_contain_text("26.9 MB")
+    button.click()
+    expect(page.get_by_text("offers no WebGPU here")).to_be_visible()
 
 
 def test_without_a_network_the_page_says_so_and_the_server_still_writes(page, server):

@@ -122,6 +122,7 @@ def test_what_a_browser_sends_back_is_not_trusted(vocab):
         "alternatives": [[[5, 0.5], [10**9, 0.1]]] * many,
         "milliseconds": [1] * many,
         "stop": "nonsense",
+        "way": "steam",
     }
     made = received_story(story, vocab)
     assert made.start_ids == [BOS]

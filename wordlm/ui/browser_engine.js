@@ -10,7 +10,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   const say = (text) => { note.textContent = text; };
   const megabytes = (bytes) => `${(bytes / 1e6).toFixed(1)} MB`;
   // One for the whole page: what was loaded, and the run in progress. This function is called at every rerun.
-  const shared = (window.attentionExplorer ??= { sessions: {}, run: null, waiting: null });
+  const shared = (window.attentionExplorer ??= { engines: {}, sessions: {}, run: null, waiting: null });
 
   const showState = () => { button.textContent = shared.run ? "Stop" : data.label; };
   showState();
@@ -50,13 +50,17 @@ export default function ({ data, parentElement, setTriggerValue }) {
   function fail(error) {
     if (error.message === "no WebAssembly")
       say("This browser offers no WebAssembly, so it cannot run the model. The engines of the server still work.");
+    else if (error.message === "no WebGPU")
+      say("This browser offers no WebGPU here. Choose WebAssembly, which every browser of today runs.");
     else if (error.message === "not fetched")
       say("The engine could not be fetched: no network, or it is blocked. The engines of the server still work.");
     else say(`The browser could not run the model (${error.message}). The engines of the server still work.`);
   }
 
   async function engine() {
-    if (shared.ort) return shared.ort;
+    const { way } = data.engine;
+    if (way === "WebGPU" && !(await navigator.gpu?.requestAdapter())) throw new Error("no WebGPU");
+    if (shared.engines[way]) return shared.engines[way];
     let received = 0;
     const total = data.engine.files.reduce((sum, file) => sum + file.bytes, 0);
     const progress = (bytes) => {
@@ -68,7 +72,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     const ort = await import(url);
     ort.env.wasm.wasmBinary = wasm;
     ort.env.wasm.numThreads = 1;
-    return (shared.ort = ort);
+    return (shared.engines[way] = ort);
   }
 
   async function fetchOnce(file, progress) {
@@ -105,13 +109,14 @@ export default function ({ data, parentElement, setTriggerValue }) {
   }
 
   async function sessionOf(ort) {
-    const id = data.modelId;
-    if (shared.sessions[id]) return shared.sessions[id];
+    const id = data.modelId, name = `${data.engine.way} ${id}`;
+    if (shared.sessions[name]) return shared.sessions[name];
     const cache = await openCache();
     const kept = await cache?.match(`/model/${id}`);
     say("Loading the model");
     const bytes = kept ? await kept.arrayBuffer() : await askForModel(id);
-    return (shared.sessions[id] = await ort.InferenceSession.create(new Uint8Array(bytes)));
+    const executionProviders = [data.engine.way === "WebGPU" ? "webgpu" : "wasm"];
+    return (shared.sessions[name] = await ort.InferenceSession.create(new Uint8Array(bytes), { executionProviders }));
   }
 
   function askForModel(id) {
@@ -131,7 +136,8 @@ export default function ({ data, parentElement, setTriggerValue }) {
   async function write(ort, session, run) {
     const { start, decoding, special, contextLen, words } = data;
     const random = mulberry32(decoding.seed);
-    const story = { modelId: data.modelId, start, decoding, ids: [], probabilities: [], alternatives: [], milliseconds: [] };
+    const way = data.engine.way;
+    const story = { modelId: data.modelId, way, start, decoding, ids: [], probabilities: [], alternatives: [], milliseconds: [] };
     story.stop = "LIMIT";
     await session.run({ ids: contextTensor(ort, [special.BOS], special, contextLen) }); // warm-up, not timed
     note.replaceChildren();

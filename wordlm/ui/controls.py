@@ -60,6 +60,7 @@ _OFFERED = {
     SHADING: get_args(Shading),
     FILL: get_args(Fill),
     "engine": ENGINES,
+    "way": ("WebAssembly", "WebGPU"),
 }
 _RANGES = {"limit": (5, 200), "temperature": (0, 2), "top_k": (0, 4000), "top_p": (0.05, 1), "draw_seed": (0, 10**6)}
 _LINK_READ = "link_read"

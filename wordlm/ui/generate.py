@@ -35,19 +35,33 @@ EXPORTED = ("MLP", "1", "4")
 ORT_VERSION = "1.30.0"
 _CDN = f"https://cdn.jsdelivr.net/npm/onnxruntime-web@{ORT_VERSION}/dist"
 # Digests and sizes are those of the npm package of this version; a file that differs is refused by the browser.
-ORT_FILES = [
-    {
-        "url": f"{_CDN}/ort.wasm.bundle.min.mjs",
-        "integrity": "sha384-PLWz+nHEVHpjwBsO0YVdvQj6n5814Iv8E3b8FG0Rp/uIAtjFMCKOpP66iPzedrIG",
-        "bytes": 73_054,
-    },
-    {
-        "url": f"{_CDN}/ort-wasm-simd-threaded.wasm",
-        "integrity": "sha384-vjBJ1z7qrhkTyYsNqKeF6c7N+nOJSU94czEo+tvZcu8G75JparGq9kB+kTnEUNVM",
-        "bytes": 14_239_897,
-    },
-]
-
+ORT_FILES = {
+    "WebAssembly": [
+        {
+            "url": f"{_CDN}/ort.wasm.bundle.min.mjs",
+            "integrity": "sha384-PLWz+nHEVHpjwBsO0YVdvQj6n5814Iv8E3b8FG0Rp/uIAtjFMCKOpP66iPzedrIG",
+            "bytes": 73_054,
+        },
+        {
+            "url": f"{_CDN}/ort-wasm-simd-threaded.wasm",
+            "integrity": "sha384-vjBJ1z7qrhkTyYsNqKeF6c7N+nOJSU94czEo+tvZcu8G75JparGq9kB+kTnEUNVM",
+            "bytes": 14_239_897,
+        },
+    ],
+    "WebGPU": [
+        {
+            "url": f"{_CDN}/ort.webgpu.bundle.min.mjs",
+            "integrity": "sha384-1ntMeyj+z5diX6vBR5h+zlJBPc4iNvhCxE6nlammh8daBYcLBZkzrwDkuJjhwI+f",
+            "bytes": 117_732,
+        },
+        {
+            "url": f"{_CDN}/ort-wasm-simd-threaded.asyncify.wasm",
+            "integrity": "sha384-EPVDLTxuO663dkZO/pcKJF6vOyyfq/5z9FY1oksN0UWFX2ABH4wDDZQHeNoUleWR",
+            "bytes": 26_781_914,
+        },
+    ],
+}
+"""What the browser fetches for each way to run: its script, then the engine itself."""
 
 UNKNOWN_MARK = "▢"
 """Stands for an unknown word in a text that goes on to Explore: one token there, and unknown too."""
@@ -264,9 +278,11 @@ def interrupt_all(stories: Stories) -> None:
 class BrowserEngine:
     """Stands for the visitor's browser in a report; the calls were made there."""
 
-    name = f"ONNX Runtime Web {ORT_VERSION}, WebAssembly"
     device = "your browser"
     threads = 1
+
+    def __init__(self, way: str) -> None:
+        self.name = f"ONNX Runtime Web {ORT_VERSION}, {way}"
 
     def logits(self, context):
         raise NotImplementedError("the browser has made its calls already")
@@ -293,7 +309,9 @@ def _exported() -> dict[str, Checkpoint]:
     return {sha256_file(ARTIFACTS / "onnx" / onnx_name(one)): one for one in chosen}
 
 
-def browser_engine(chosen: Checkpoint, start: Start, decoding: Decoding, vocab: Vocab) -> tuple[Start, Stories] | None:
+def browser_engine(
+    chosen: Checkpoint, way: str, start: Start, decoding: Decoding, vocab: Vocab
+) -> tuple[Start, Stories] | None:
     """Draw the button that runs a model in the visitor's browser; return what came back, if anything did.
 
     The browser asks for the weights of a model by digest, once; they are sent with the next drawing. With the story
@@ -303,13 +321,13 @@ def browser_engine(chosen: Checkpoint, start: Start, decoding: Decoding, vocab: 
     digests = _exported()
     state = st.session_state.get("browser_engine")
     wanted = digests.get(state.wanted) if state is not None else None
-    megabytes = sum(file["bytes"] for file in ORT_FILES) / 1e6
+    megabytes = sum(file["bytes"] for file in ORT_FILES[way]) / 1e6
     result = _component()(
         key="browser_engine",
         data={
             "label": f"Run in my browser: fetches {megabytes:.1f} MB once, and the model, "
             f"{path.stat().st_size / 1e6:.1f} MB",
-            "engine": {"files": ORT_FILES},
+            "engine": {"way": way, "files": ORT_FILES[way]},
             "modelId": next(digest for digest, one in digests.items() if one == chosen),
             "model": _weights(state.wanted, wanted) if wanted else None,
             "start": asdict(start),
@@ -326,8 +344,13 @@ def browser_engine(chosen: Checkpoint, start: Start, decoding: Decoding, vocab: 
     if story is None or story.get("modelId") not in digests:
         return None
     written_by = digests[story["modelId"]]
-    began = Start(str(story["start"]["text"]), _known(story["start"]["ids"], vocab), start.continuation)
-    return began, {story_name(written_by, "your browser"): (written_by, received_story(story, vocab))}
+    try:
+        made = received_story(story, vocab)
+        began = Start(str(story["start"]["text"]), list(made.start_ids), start.continuation)
+    except (KeyError, TypeError, ValueError):  # not what our script sends
+        st.error("The browser sent something that is no story. Reload the page and try again.")
+        return None
+    return began, {story_name(written_by, "your browser"): (written_by, made)}
 
 
 def _weights(digest: str, chosen: Checkpoint) -> dict[str, str]:
@@ -351,8 +374,9 @@ def received_story(story: dict, vocab: Vocab) -> Generation:
             made, story["probabilities"], story["alternatives"], story["milliseconds"], strict=False
         )
     ]
+    way = story["way"] if story["way"] in ORT_FILES else "unknown"
     stop = Stop[story["stop"]] if story["stop"] in Stop.__members__ else Stop.STOPPED
-    return Generation(BrowserEngine(), _known(story["start"]["ids"], vocab), decoding, choices, stop)
+    return Generation(BrowserEngine(way), _known(story["start"]["ids"], vocab), decoding, choices, stop)
 
 
 def story_name(chosen: Checkpoint, engine: str) -> str:
