@@ -8,6 +8,7 @@ from wordlm.engines import warm_up
 from wordlm.generation import Generation
 from wordlm.ui import blocks, controls
 from wordlm.ui import generate as view
+from wordlm.ui.browser_engine import ORT_FILES, browser_engine
 from wordlm.ui.resources import checkpoint, vocabulary
 
 choice = controls.shared_choice()
@@ -35,7 +36,7 @@ if engine == "your browser":
     )
     way = st.segmented_control(
         "Run with",
-        list(view.ORT_FILES),
+        list(ORT_FILES),
         default="WebAssembly",
         required=True,
         key="way",
@@ -43,7 +44,7 @@ if engine == "your browser":
         help="WebAssembly runs in every browser of today. WebGPU uses the graphics processor where there "
         "is one, and fetches more.",
     )
-    made = view.browser_engine(checkpoint(model, 11), way, start, decoding, vocab)
+    made = browser_engine(checkpoint(model, 11), way, start, decoding, vocab)
     if made is not None:
         st.session_state["stories"] = made
         st.session_state.pop("before", None)

@@ -20,7 +20,7 @@ from wordlm.engines import TorchEngine
 from wordlm.files import ARTIFACTS, REPOSITORY
 from wordlm.generation import Decoding, candidate_probabilities, generate
 from wordlm.text import BOS, EOS, PAD, UNK, encode_prompt
-from wordlm.ui.generate import ORT_VERSION
+from wordlm.ui.browser_engine import ORT_VERSION
 
 PROMPT = "one day a big bear saw a small bird"
 

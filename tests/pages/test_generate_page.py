@@ -111,7 +111,7 @@ def test_no_model_chosen_means_nothing_to_press(open_page):
 
 
 def test_what_a_browser_sends_back_is_not_trusted(vocab):
-    from wordlm.ui.generate import received_story
+    from wordlm.ui.browser_engine import received_story
 
     many = 200
     story = {

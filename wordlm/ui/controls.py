@@ -156,35 +156,28 @@ def choose_query(prompt: EncodedPrompt) -> int:
 
     The choice is kept as a position in the text, or as "the last word", which follows the typing.
     """
-    options = [LAST, *map(str, prompt.positions)]
-    _check_link(QUERY, prompt.labels)
-    _forget_unless_offered(QUERY, options)
-    chosen = st.selectbox(
-        "Query: the word that looks",
-        options,
-        format_func=lambda option: f"last word: {prompt.labels[-1]}" if option == LAST else _label(prompt, option),
-        key=QUERY,
-        bind="query-params",
-    )
-    return len(prompt.ids) - 1 if chosen == LAST else prompt.positions.index(int(chosen))
+    return _choose_position("Query: the word that looks", QUERY, prompt, LAST, "last word", len(prompt.ids) - 1)
 
 
 def choose_key(prompt: EncodedPrompt, row: np.ndarray) -> int:
     """Let the visitor choose the word looked at, the one with the largest weight in `row` unless chosen."""
-    options = [LARGEST, *map(str, prompt.positions)]
-    _check_link(KEY, prompt.labels)
-    _forget_unless_offered(KEY, options)
-    largest = int(row.argmax())
+    return _choose_position("Key: the word looked at", KEY, prompt, LARGEST, "largest weight", int(row.argmax()))
+
+
+def _choose_position(label: str, name: str, prompt: EncodedPrompt, moving: str, in_words: str, place: int) -> int:
+    """Let the visitor choose a fixed position, or the `moving` one, which stands at index `place` now."""
+    labels = dict(zip(map(str, prompt.positions), prompt.labels, strict=True))
+    options = [moving, *labels]
+    _check_link(name, prompt.labels)
+    _forget_unless_offered(name, options)
     chosen = st.selectbox(
-        "Key: the word looked at",
+        label,
         options,
-        format_func=lambda option: (
-            f"largest weight: {prompt.labels[largest]}" if option == LARGEST else _label(prompt, option)
-        ),
-        key=KEY,
+        format_func=lambda option: labels.get(option, f"{in_words}: {prompt.labels[place]}"),
+        key=name,
         bind="query-params",
     )
-    return largest if chosen == LARGEST else prompt.positions.index(int(chosen))
+    return place if chosen == moving else prompt.positions.index(int(chosen))
 
 
 def choose_head(heads: int) -> int:
@@ -328,10 +321,6 @@ def pick_cell(prompt: EncodedPrompt, head: int, query: int, key: int) -> None:
     pick_query(prompt, query)
     st.session_state[HEAD] = str(head + 1)
     st.session_state[KEY] = str(prompt.positions[key])
-
-
-def _label(prompt: EncodedPrompt, position: str) -> str:
-    return prompt.labels[prompt.positions.index(int(position))]
 
 
 def _forget_unless_offered(key: str, options: list[str]) -> None:
