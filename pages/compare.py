@@ -104,7 +104,8 @@ blocks.picture_and_table(
 st.subheader("A head's name does not travel")
 st.caption(
     "Four heads, trained three times from another random start (seed). Heads are matched by how alike their rows are "
-    "over eight texts: 1 minus the mean Jensen-Shannon distance, 1 for heads that always look alike."
+    "over eight texts: 1 minus the mean Jensen-Shannon distance, 1 for heads that always look alike. "
+    "Each head gets one partner, so that all the pairs together are as alike as can be."
 )
 first = checkpoint("4", SEEDS[0])
 partners = view.partner_table(first, {s: likeness_of(first, checkpoint("4", s)) for s in SEEDS[1:]}, best_matching)

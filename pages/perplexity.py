@@ -20,11 +20,11 @@ st.caption(
     "the *cross-entropy*; its exponential is the *perplexity*, which is 1 over the geometric mean of the probabilities."
 )
 typed = st.text_area(
-    "Probabilities of the right words: commas, spaces or lines; 25% and 1/4 work too",
+    "Probabilities of the right words, between commas, spaces or lines: 0.25, 25% or 1/4",
     view.EXAMPLE_PROBABILITIES,
     height=80,
     key="probabilities",
-    persist_state="session",
+    bind="query-params",
 )
 try:
     probabilities = parse_probabilities(typed)

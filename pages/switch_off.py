@@ -67,8 +67,8 @@ st.subheader("What is each head worth on the test set?")
 measured = ablations()
 st.caption(
     f"How much the test loss of {chosen.name}, {stored['loss']:.4f} nats per token, rises when one head is off: "
-    f"exact over all {measured['targets']:,} targets of {measured['stories']} stories, with its "
-    f"{measured['interval']}. Beside it, how strongly the same head looks in your prompt."
+    f"exact over all {measured['targets']:,} targets of {measured['stories']} stories. "
+    f"The bars are intervals: {measured['interval']}. Beside it, how strongly the same head looks in your prompt."
 )
 values, seen = head_value_table(stored), inspection_of(chosen, prompt.ids)
 measures = head_measures(model, seen, len(prompt.ids) - 1).set_axis(values.index)

@@ -119,12 +119,12 @@ def explain_weight(
 
 
 def step_table(explained: WeightSteps) -> pd.DataFrame:
-    """Return `step`, `formula`, `by hand`, `model`, `difference`; a vector is given by its length and norm."""
+    """Return `step`, `formula`, `by hand`, `model`, `difference`; a vector is given by its norm."""
 
     def shown(value: np.ndarray) -> str:
         value = np.asarray(value, float)
         if value.ndim:
-            return f"{value.size} numbers, norm {np.linalg.norm(value):.4f}"
+            return f"norm {np.linalg.norm(value):.4f}"
         return "−∞" if value == -math.inf else f"{value:.4f}"
 
     rows = [(s.name, s.formula, shown(s.by_hand), shown(s.model), f"{s.difference:.1e}") for s in explained.steps]

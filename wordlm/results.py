@@ -102,13 +102,18 @@ def mean_and_deviation(entry: dict[str, float | None], digits: int) -> str:
     return f"{entry['mean']:.{digits}f}{spread}"
 
 
+def in_order(runs: dict[str, list[dict]]) -> list[tuple[str, list[dict]]]:
+    """Return the groups from the MLP to the most heads, those marked as yours last."""
+    return sorted(runs.items(), key=lambda item: (item[0].endswith(YOURS), item[1][0]["heads"] or 0))
+
+
 def summary_table(comparison: dict[str, Any], expected_seeds: int = 3) -> pd.DataFrame:
     """Return one row per model: seeds, mean and sample deviation of each metric, selected steps, parameters.
 
     `seeds` reads "2 of 3" where runs are missing; a deviation of one run is undefined (None).
     """
     rows = []
-    for group, runs in comparison["runs"].items():
+    for group, runs in in_order(comparison["runs"]):
         row: dict[str, Any] = {"model": group_title(group, runs)}
         row["seeds"] = str(len(runs)) if len(runs) >= expected_seeds else f"{len(runs)} of {expected_seeds}"
         for metric, digits in METRICS.items():
@@ -134,7 +139,7 @@ def run_table(comparison: dict[str, Any]) -> pd.DataFrame:
                 "seconds": run["runtime_seconds"],
                 "yours": group.endswith(YOURS),
             }
-            for group, runs in comparison["runs"].items()
+            for group, runs in in_order(comparison["runs"])
             for run in runs
         ]
     )

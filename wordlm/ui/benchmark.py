@@ -61,7 +61,8 @@ def seed_points(runs: pd.DataFrame, baselines: dict) -> go.Figure:
     figure.update_layout(height=380, margin={"l": 8, "r": 8, "t": 28, "b": 8}, scattermode="group")
     figure.update_layout(legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0})
     figure.update_xaxes(type="category", fixedrange=True)
-    figure.update_yaxes(title="test loss, nats per token", fixedrange=True)
+    seen = [*runs["test loss"], *(b["test_loss"] for name, b in baselines.items() if name in ("bigram", "trigram"))]
+    figure.update_yaxes(title="test loss, nats per token", fixedrange=True, range=[min(seen) - 0.05, max(seen) + 0.05])
     return figure
 
 

@@ -10,7 +10,7 @@ from wordlm.inspection import Checks, Inspection
 from wordlm.text import UNK, EncodedPrompt
 from wordlm.ui.charts import MENU, head_hue
 from wordlm.ui.components import copy_link
-from wordlm.ui.escape import for_html, for_markdown
+from wordlm.ui.escape import for_markdown, label_html, shortened
 from wordlm.ui.report import html_report
 from wordlm.ui.resources import Checkpoint
 
@@ -24,7 +24,7 @@ def say_what_was_read(prompt: EncodedPrompt) -> None:
     said = [f"{words} word{'s' * (words != 1)} in {prompt.context_len} slots, {prompt.padding} of them padding"]
     if prompt.unknown:
         unknown = [word for word, id_ in zip(prompt.typed, prompt.ids, strict=True) if id_ == UNK]
-        shown = ", ".join(for_markdown(word) for word in unknown[:8]) + (", …" if len(unknown) > 8 else "")
+        shown = ", ".join(for_markdown(shortened(word)) for word in unknown[:8]) + (", …" if len(unknown) > 8 else "")
         said.append(f"{prompt.unknown} unknown to the vocabulary, read as `<UNK>`: {shown}")
     if prompt.dropped:
         said.append(f"the earliest {prompt.dropped:,} positions did not fit and were dropped, the start mark first")
@@ -39,8 +39,8 @@ def heads_in_words(inspection: Inspection, prompt: EncodedPrompt, query: int) ->
         key = int(row.argmax())
         said.append(
             f'<span><i style="background:{head_hue(head)}"></i>head {head + 1}: '
-            f"<b>{for_html(prompt.typed[query])}</b> looks most at <b>{for_html(prompt.labels[key])}</b>, "
-            f"{row[key]:.3f}</span>"
+            f"<b>{label_html(prompt.typed[query])}</b> looks most at "
+            f"<b>{label_html(prompt.labels[key])}</b>, {row[key]:.3f}</span>"
         )
     st.html(f'<div class="heads-said">{"".join(said)}</div>')
 
@@ -99,7 +99,7 @@ def check_strip(*checks: Checks) -> None:
     row_sum, masked, forward = (max(getattr(c, law) for c in checks) for law in ("row_sum", "masked", "forward"))
     laws = [
         (row_sum < Checks.TOLERANCE, f"every row of weights sums to 1 (largest error {row_sum:.1e})"),
-        (masked == 0, f"masked cells are exactly 0 (largest {masked:.0e})"),
+        (masked == 0, f"masked cells are exactly 0 (largest {masked:g})"),
         (forward < Checks.TOLERANCE, f"the fast forward equals the one shown (largest difference {forward:.1e})"),
     ]
     items = "".join(f"<span>{'✓' if holds else '✗ FAILS:'} {text}</span>" for holds, text in laws)
@@ -108,7 +108,7 @@ def check_strip(*checks: Checks) -> None:
 
 def quoted(prompt: EncodedPrompt, place: int) -> str:
     """Return a position's label for a sentence in Markdown."""
-    return f"*{for_markdown(prompt.labels[place])}*"
+    return f"*{for_markdown(shortened(prompt.labels[place]))}*"
 
 
 def picture_and_table(

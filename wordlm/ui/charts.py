@@ -260,7 +260,7 @@ def row_heatmap(rows: pd.DataFrame, scale: Scale) -> go.Figure:
         "z": shown,
         "customdata": values,
         "coloraxis": "coloraxis",
-        "xgap": 1,
+        "xgap": 1 if len(keys) <= 30 else 0,
         "ygap": 2,
         "hovertemplate": "%{y} looks at <b>%{x}</b><br>weight %{customdata:.3f}<extra></extra>",
     }
@@ -288,7 +288,6 @@ def matrix_heatmap(matrix: pd.DataFrame, *, rows: str, columns: str, unit: str) 
         "zmin": 0,
         "zmax": 1,
         "colorscale": WEIGHT_COLOURS,
-        "texttemplate": "%{z:.3f}" if values.size <= 64 else None,
         "xgap": 1,
         "ygap": 1,
         "colorbar": {"thickness": 12, "title": {"text": unit, "side": "right"}, "outlinewidth": 0},
@@ -297,12 +296,27 @@ def matrix_heatmap(matrix: pd.DataFrame, *, rows: str, columns: str, unit: str) 
     side = max(280, 90 + 34 * len(values))
     axis = {"type": "category", "showgrid": False, "ticks": "", "fixedrange": True, "automargin": True}
     layout = {
+        "annotations": _cell_numbers(trace["x"], trace["y"], values) if values.size <= 64 else [],
         "xaxis": axis | {"title": {"text": columns}},
         "yaxis": axis | {"title": {"text": rows}, "autorange": "reversed"},
         "height": side,
         "margin": {"l": 8, "r": 8, "t": 8, "b": 8},
     }
     return go.Figure({"data": [trace], "layout": layout})
+
+
+def _cell_numbers(columns: list[str], rows: list[str], values: np.ndarray) -> list[dict]:
+    """Return each cell's number, dark on the light half of the colours and light on the dark one."""
+    return [
+        {
+            "x": column,
+            "y": row,
+            "text": f'<span style="color:{"#111111" if value > 0.5 else "#FFFFFF"}">{value:.3f}</span>',
+            "showarrow": False,
+        }
+        for row, line in zip(rows, values, strict=True)
+        for column, value in zip(columns, line, strict=True)
+    ]
 
 
 def paired_bars(labels: list[str], series: dict[str, np.ndarray], axis_title: str) -> go.Figure:

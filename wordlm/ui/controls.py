@@ -63,11 +63,12 @@ _OFFERED = {
     "way": ("WebAssembly", "WebGPU"),
 }
 _RANGES = {"limit": (5, 200), "temperature": (0, 2), "top_k": (0, 4000), "top_p": (0.05, 1), "draw_seed": (0, 10**6)}
-_LINK_READ = "link_read"
+_LINK_READ, _LINK_WORDS = "link_read", "link_words"
 
 
 def say_what_a_link_got_wrong() -> None:
     """Say, on a visitor's first run, which parameters of the link are not offered. Call it before the controls."""
+    st.session_state[_LINK_WORDS] = st.container()
     for name, offered in _OFFERED.items():
         _check_link(name, offered)
     for name, (low, high) in _RANGES.items():
@@ -88,11 +89,13 @@ def _lies_within(text: str, low: float, high: float) -> bool:
 
 
 def _check_link(name: str, offered: Sequence[str]) -> None:
-    asked = st.query_params.get(name)
-    if asked is not None and asked not in offered and not st.session_state.get(_LINK_READ):
-        st.warning(
-            f"The link asks for {name} = {for_markdown(shortened(asked))}, which is not offered here; it is left out."
-        )
+    if st.session_state.get(_LINK_READ):
+        return
+    for asked in st.query_params.get_all(name):
+        if asked not in offered:
+            st.session_state[_LINK_WORDS].warning(
+                f"The link asks for {name} = {for_markdown(shortened(asked))}, which is not offered; it is left out."
+            )
 
 
 def draw_shared_controls() -> None:
@@ -173,7 +176,7 @@ def _choose_position(label: str, name: str, prompt: EncodedPrompt, moving: str, 
     chosen = st.selectbox(
         label,
         options,
-        format_func=lambda option: labels.get(option, f"{in_words}: {prompt.labels[place]}"),
+        format_func=lambda option: labels.get(option, f"{in_words}: {shortened(prompt.labels[place])}"),
         key=name,
         bind="query-params",
     )

@@ -24,3 +24,8 @@ def for_markdown(text: str) -> str:
 def shortened(text: str) -> str:
     """Cut a very long word for a label; hover and table keep all of it."""
     return text if len(text) <= LONGEST_LABEL else text[: LONGEST_LABEL - 1] + "…"
+
+
+def label_html(text: str) -> str:
+    """Escape a word or label for a sentence in HTML, a very long one cut short."""
+    return for_html(shortened(text))

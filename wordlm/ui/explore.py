@@ -13,7 +13,7 @@ from wordlm.text import EncodedPrompt
 from wordlm.ui.blocks import number_table, text_table
 from wordlm.ui.charts import MENU, head_hue, vector_bars
 from wordlm.ui.components import token_row
-from wordlm.ui.escape import for_html
+from wordlm.ui.escape import for_html, label_html
 
 
 def heatmaps(picture: go.Figure, heads: list[int], title: str) -> None:
@@ -51,11 +51,11 @@ def one_weight(explained: WeightSteps, prompt: EncodedPrompt, vectors: go.Figure
     """Draw the calculation of one weight: the sentence, the vectors as bars, the steps, the terms."""
     e = explained
     st.html(
-        f"<p>Head {e.head + 1}: the weight of the key <b>{for_html(prompt.labels[e.key])}</b> for the query "
-        f"<b>{for_html(prompt.labels[e.query])}</b> is <b>{e.weight:.3f}</b>. "
+        f"<p>Head {e.head + 1}: the weight of the key <b>{label_html(prompt.labels[e.key])}</b> for the query "
+        f"<b>{label_html(prompt.labels[e.query])}</b> is <b>{e.weight:.3f}</b>. "
         f"By hand and by the model differ by at most {e.largest_difference:.1e}.</p>"
     )
-    bars, steps = st.columns([2, 3])
+    bars, steps = st.columns([1, 2])
     with bars:
         st.plotly_chart(
             vectors,

@@ -23,6 +23,7 @@ from wordlm.ui.resources import (
     data_is_present,
     load_seconds_of,
     model_of,
+    model_title,
     story_corpus,
 )
 
@@ -105,7 +106,14 @@ def choose_models(default: str, engine: str) -> list[str]:
         bind="query-params",
     )
     if engine != "PyTorch":
-        st.caption("ONNX files are bundled for the MLP, 1 head and 4 heads at seed 11. PyTorch runs every model.")
+        other = (
+            ""
+            if default in offered
+            else f" So {model_title(default)} cannot write with it; 4 heads is offered instead."
+        )
+        st.caption(
+            f"ONNX files are bundled for the MLP, 1 head and 4 heads at seed 11.{other} PyTorch runs every model."
+        )
     return list(chosen)
 
 

@@ -6,7 +6,7 @@ import streamlit as st
 from wordlm.ablation import Fill, PromptEffect, stored_entry, subset_losses
 from wordlm.data import DataError
 from wordlm.text import Vocab
-from wordlm.ui.escape import for_html, for_markdown
+from wordlm.ui.escape import for_html, for_markdown, label_html
 from wordlm.ui.resources import Checkpoint, ablation_of, data_is_present, mean_messages_of, model_of, story_windows
 
 WORTH_HELP = {
@@ -41,7 +41,8 @@ def say_loss_effect(losses: pd.DataFrame, without: str) -> None:
     most = int(losses["change"].abs().idxmax())
     st.html(
         f"<p>Mean surprisal: {losses['before'].mean():.4f} nats per word with all heads, {losses['after'].mean():.4f} "
-        f"{without}. It changes most for <b>{for_html(losses['word'][most])}</b>, by {losses['change'][most]:+.4f}.</p>"
+        f"{without}. It changes most for <b>{label_html(losses['word'][most])}</b>, "
+        f"by {losses['change'][most]:+.4f}.</p>"
     )
 
 
