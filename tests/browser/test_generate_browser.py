@@ -194,8 +194,9 @@ def test_decoding_in_the_browser_follows_the_same_specification(page, server):
         assert chi_square <= freedom + 4 * (2 * freedom) ** 0.5  # four standard deviations above its mean
 
 
-def test_stop_ends_a_story_where_it_is(page, server):
-    open_generate(page, server, "PyTorch")
+def start_long_stories(page: Page, url: str) -> None:
+    """Start six stories of up to 200 words, and wait for the first words."""
+    open_generate(page, url, "PyTorch")
     for model in ("MLP", "1", "2", "8", "16"):
         page.locator(".st-key-writers").get_by_role("button", name=model, exact=True).click()
     slider = page.get_by_role("slider", name="New words")
@@ -203,6 +204,10 @@ def test_stop_ends_a_story_where_it_is(page, server):
     expect(slider).to_have_value("200")
     page.get_by_role("button", name="Write").click()
     expect(page.locator(".story a").nth(3)).to_be_visible()
+
+
+def test_stop_ends_a_story_where_it_is(page, server):
+    start_long_stories(page, server)
     page.get_by_role("button", name="Stop").click()
     expect(page.get_by_text("Stopped because it was stopped.").first).to_be_visible()
     expect(page.get_by_text("What did it take?")).to_be_visible()
@@ -219,14 +224,7 @@ def test_the_server_stops_writing_when_the_visitor_leaves(browser, tmp_path, req
     process, url = start_server(tmp_path / "server.log")
     request.addfinalizer(lambda: stop_server(process))
     page = browser.new_context().new_page()
-    open_generate(page, url, "PyTorch")
-    for model in ("MLP", "1", "2", "8", "16"):
-        page.locator(".st-key-writers").get_by_role("button", name=model, exact=True).click()
-    slider = page.get_by_role("slider", name="New words")
-    slider.press("End")
-    expect(slider).to_have_value("200")
-    page.get_by_role("button", name="Write").click()
-    expect(page.locator(".story a").nth(3)).to_be_visible()
+    start_long_stories(page, url)
     begun = cpu_seconds(process.pid)
     page.wait_for_timeout(1000)
     busy = cpu_seconds(process.pid) - begun
