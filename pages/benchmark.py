@@ -66,7 +66,7 @@ st.caption(
 baselines = view.baseline_table(shown)
 view.say_baselines(baselines)
 blocks.picture_and_table(
-    charts.model_bars(baselines["model"].tolist(), baselines["test loss"].to_numpy(), "test loss, nats per token"),
+    charts.horizontal_bars(baselines["model"].tolist(), baselines["test loss"].to_numpy(), "test loss, nats per token"),
     baselines,
     "baselines",
     alt="Test loss of counting words beside that of the models",

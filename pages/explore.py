@@ -6,7 +6,7 @@ import streamlit as st
 
 from wordlm.ablation import word_effect
 from wordlm.arithmetic import explain_weight, softmax_table, step_table, term_table
-from wordlm.inspection import head_measures, next_words, shape_table, token_table, weight_table
+from wordlm.inspection import head_measures, next_words, rank_of, shape_table, token_table, weight_table
 from wordlm.ui import blocks, charts, components, controls
 from wordlm.ui import explore as view
 from wordlm.ui.escape import for_markdown
@@ -90,11 +90,12 @@ if has_heads:
     explained = explain_weight(
         model_of(chosen), inspection, head=head, query=query, key=key, word=words["id"][0], spelled=words["word"][0]
     )
+    vectors, steps, terms = view.weight_vectors(explained), step_table(explained), term_table(explained)
     softmax = softmax_table(inspection, prompt.labels, head=head, query=query)
-    figures["The vectors of one weight"] = view.weight_vectors(explained)
-    view.one_weight(explained, prompt, figures["The vectors of one weight"], softmax)
-    tables["One weight, step by step"] = step_table(explained)
-    tables["The dot product, term by term"] = term_table(explained)
+    view.one_weight(explained, prompt, vectors, steps, terms, softmax)
+    figures["The vectors of one weight"] = vectors
+    tables["One weight, step by step"] = steps
+    tables["The dot product, term by term"] = terms
     tables["The softmax over the row"] = softmax
 
 st.subheader("What comes next?")
@@ -113,7 +114,7 @@ if has_heads:
     blocks.number_table(effect, "word_by_head", alt="The word's probability and rank with each head off")
     tables[f"The word {vocab.itos[word]} with each head off"] = effect
 else:
-    rank = int((probabilities > probabilities[word]).sum()) + 1
+    rank = rank_of(word, probabilities)
     st.write(f"**{for_markdown(vocab.itos[word])}**: probability {probabilities[word]:.4f}, rank {rank:,}.")
 
 if has_heads:

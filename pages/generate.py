@@ -8,8 +8,8 @@ from wordlm.engines import warm_up
 from wordlm.generation import Generation
 from wordlm.ui import blocks, controls
 from wordlm.ui import generate as view
-from wordlm.ui.browser_engine import ORT_FILES, browser_engine
-from wordlm.ui.resources import checkpoint, vocabulary
+from wordlm.ui.browser_engine import browser_engine
+from wordlm.ui.resources import vocabulary
 
 choice = controls.shared_choice()
 vocab = vocabulary()
@@ -36,15 +36,15 @@ if engine == "your browser":
     )
     way = st.segmented_control(
         "Run with",
-        list(ORT_FILES),
-        default="WebAssembly",
+        controls.WAYS,
+        default=controls.WAYS[0],
         required=True,
         key="way",
         bind="query-params",
         help="WebAssembly runs in every browser of today. WebGPU uses the graphics processor where there "
         "is one, and fetches more.",
     )
-    made = browser_engine(checkpoint(model, 11), way, start, decoding, vocab)
+    made = browser_engine(view.exported(model), way, start, decoding, vocab)
     if made is not None:
         st.session_state["stories"] = made
         st.session_state.pop("before", None)

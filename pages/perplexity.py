@@ -73,7 +73,7 @@ st.subheader("Which model expects it best?")
 st.caption("The same words and the same targets for every model, so these may be compared. Lower is better.")
 model_table = view.model_table(scores)
 blocks.picture_and_table(
-    charts.model_bars(model_table["model"].tolist(), model_table["perplexity"].to_numpy(), "perplexity"),
+    charts.horizontal_bars(model_table["model"].tolist(), model_table["perplexity"].to_numpy(), "perplexity"),
     model_table,
     "models",
     alt="Perplexity of the text under each model",

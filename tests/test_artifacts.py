@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+from tests.library_layer import library_attention
 from wordlm.checkpoints import load_model_npz
 from wordlm.files import ARTIFACTS, read_json, sha256_file
 from wordlm.models import build_model
@@ -46,13 +47,9 @@ def test_forward_equals_details_for_every_bundled_checkpoint(path, vocab):
 def test_weights_of_every_bundled_checkpoint_equal_the_library_s_layer(path, vocab):
     _, model = load(path)
     ids = torch.from_numpy(encode_prompt("the the big red dog " * 20, vocab).input_ids)
-    layer = torch.nn.MultiheadAttention(64, model.heads, bias=False, batch_first=True)
     with torch.no_grad():
-        layer.in_proj_weight.copy_(torch.cat([model.W_Q.weight, model.W_K.weight, model.W_V.weight]))
-        layer.out_proj.weight.copy_(model.W_O.weight)
         details = model.forward_details(ids)
-        later = torch.ones(64, 64, dtype=torch.bool).triu(1)
-        out, weights = layer(*[details["E"]] * 3, attn_mask=later, average_attn_weights=False)
+        out, weights = library_attention(model, details["E"])
     torch.testing.assert_close(details["weights"], weights, atol=1e-5, rtol=0)
     torch.testing.assert_close(details["contextual"], details["E"] + out, atol=ROUNDING, rtol=0)
 

@@ -4,6 +4,7 @@ import pytest
 import torch
 from torch.nn import functional as F
 
+from tests.library_layer import library_attention
 from wordlm.models import CausalAttentionLM, MultiHeadAttentionLM, build_model, count_parameters
 from wordlm.text import BOS, CONTEXT_LEN, PAD
 
@@ -125,13 +126,9 @@ def test_gradients_of_forward_equal_those_of_the_plain_form(heads):
 @pytest.mark.parametrize("heads", HEAD_COUNTS)
 def test_attention_equals_the_library_s_layer_carrying_the_same_matrices(heads):
     model, ids = attention_model(heads), random_ids((64, 64))
-    layer = torch.nn.MultiheadAttention(64, heads, bias=False, batch_first=True)
     with torch.no_grad():
-        layer.in_proj_weight.copy_(torch.cat([model.W_Q.weight, model.W_K.weight, model.W_V.weight]))
-        layer.out_proj.weight.copy_(model.W_O.weight)
         details = model.forward_details(ids)
-        later = torch.ones(64, 64, dtype=torch.bool).triu(1)
-        out, weights = layer(*[details["E"]] * 3, attn_mask=later, average_attn_weights=False)
+        out, weights = library_attention(model, details["E"])
     torch.testing.assert_close(details["weights"], weights, atol=ROUNDING, rtol=ROUNDING)
     torch.testing.assert_close(details["contextual"], details["E"] + out, atol=ROUNDING, rtol=ROUNDING)
 

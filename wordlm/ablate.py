@@ -10,7 +10,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from tqdm import tqdm
 
@@ -60,7 +59,7 @@ def measure(model: CausalAttentionLM, windows: dict) -> dict[str, Any]:
 def measure_all(heads_dir: Path, corpus: Corpus) -> dict[str, Any]:
     """Measure every attention checkpoint in `heads_dir`."""
     windows = make_all_windows(corpus)
-    contexts, targets = windows["test"]
+    _, targets = windows["test"]
     checkpoints = {}
     paths = sorted(path for path in heads_dir.glob("*.npz") if not path.stem.startswith("mlp"))
     for path in tqdm(paths, unit="checkpoint"):
@@ -69,7 +68,7 @@ def measure_all(heads_dir: Path, corpus: Corpus) -> dict[str, Any]:
     return {
         "split": "test",
         "targets": len(targets),
-        "stories": int(np.max(contexts.story_of(torch.tensor([len(contexts) - 1])).numpy())) + 1,
+        "stories": len(corpus.splits["test"].starts) - 1,
         "data_sha256": corpus.digest,
         "mean_over": f"{len(windows['validation'][1]):,} validation targets",
         "interval": "95 %, paired bootstrap over stories, 2,000 resamples, seed 0",

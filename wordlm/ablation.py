@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from wordlm.data import Windows
-from wordlm.inspection import next_log_probabilities, next_probabilities
+from wordlm.inspection import next_log_probabilities, next_probabilities, rank_of
 from wordlm.models import CausalAttentionLM
 from wordlm.scoring import word_losses
 from wordlm.text import Vocab
@@ -81,8 +81,8 @@ def word_effect(model: CausalAttentionLM, ids: Sequence[int], word: int, mean: T
     rows = []
     for off in [(), *((head,) for head in range(model.heads))]:
         logs = next_log_probabilities(model, ids, **switches(model, off, mean))
-        rank = int((logs > logs[word]).sum()) + 1
-        rows.append((f"without head {off[0] + 1}" if off else "all heads", math.exp(logs[word]), rank, logs[word]))
+        name = f"without head {off[0] + 1}" if off else "all heads"
+        rows.append((name, math.exp(logs[word]), rank_of(word, logs), logs[word]))
     table = pd.DataFrame(rows, columns=["heads", "probability", "rank", "change"])
     table["change"] -= table["change"][0]
     return table

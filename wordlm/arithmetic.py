@@ -68,8 +68,8 @@ def explain_weight(
     width = model.head_width
     part = slice(head * width, (head + 1) * width)
 
-    def matrix(layer) -> np.ndarray:
-        return layer.weight.detach().double().numpy()
+    def matrix(layer, rows=slice(None)) -> np.ndarray:
+        return layer.weight[rows].detach().double().numpy()
 
     e_query, e_key = seen.E[query].astype(float), seen.E[key].astype(float)
     q, k = seen.Q[head, query].astype(float), seen.K[head, key].astype(float)
@@ -80,7 +80,7 @@ def explain_weight(
     update = matrix(model.W_O) @ seen.messages[query].astype(float)
     contextual = seen.contextual[query].astype(float)
     hidden = np.maximum(0, matrix(model.hidden_layer) @ contextual + model.hidden_layer.bias.detach().numpy())
-    logit = matrix(model.vocab_head)[word] @ hidden + model.vocab_head.bias[word].item()
+    logit = matrix(model.vocab_head, word) @ hidden + model.vocab_head.bias[word].item()
 
     visible = key <= query
     score = float(q @ k) / math.sqrt(width)
@@ -89,8 +89,8 @@ def explain_weight(
         model_product = torch.from_numpy(seen.Q[head, query]) @ torch.from_numpy(seen.K[head, key])
         model_logit = model.predict(torch.from_numpy(seen.contextual[query]))[word]
     steps = (
-        Step("query", "q = W_Q e of the query", matrix(model.W_Q)[part] @ e_query, seen.Q[head, query]),
-        Step("key", "k = W_K e of the key", matrix(model.W_K)[part] @ e_key, seen.K[head, key]),
+        Step("query", "q = W_Q e of the query", matrix(model.W_Q, part) @ e_query, seen.Q[head, query]),
+        Step("key", "k = W_K e of the key", matrix(model.W_K, part) @ e_key, seen.K[head, key]),
         Step("dot product", "q · k, the products added up", np.asarray(q @ k), model_product.numpy()),
         Step(
             "scale and mask",

@@ -79,19 +79,25 @@ def inspect_ids(model: CausalAttentionLM, ids: Sequence[int]) -> Inspection:
     )
 
 
-def next_probabilities(model: LanguageModel, ids: Sequence[int], **switches: torch.Tensor | None) -> np.ndarray:
-    """Return the probability of every word to come next, (V,).
-
-    `switches` switch heads off, as in `CausalAttentionLM.forward`.
-    """
+def next_logits(model: LanguageModel, ids: Sequence[int], **switches: torch.Tensor | None) -> torch.Tensor:
+    """Return the logits of the word to come next, (V,). `switches` switch heads off, as in the model's forward."""
     with torch.inference_mode():
-        return model(torch.from_numpy(left_pad(ids)), **switches)[0].softmax(-1).numpy()
+        return model(torch.from_numpy(left_pad(ids)), **switches)[0]
+
+
+def next_probabilities(model: LanguageModel, ids: Sequence[int], **switches: torch.Tensor | None) -> np.ndarray:
+    """Return the probability of every word to come next, (V,), as `next_logits`."""
+    return next_logits(model, ids, **switches).softmax(-1).numpy()
 
 
 def next_log_probabilities(model: LanguageModel, ids: Sequence[int], **switches: torch.Tensor | None) -> np.ndarray:
     """Return ln p of every word to come next, (V,) float64: finite also where p is too small for float32."""
-    with torch.inference_mode():
-        return model(torch.from_numpy(left_pad(ids)), **switches)[0].double().log_softmax(-1).numpy()
+    return next_logits(model, ids, **switches).double().log_softmax(-1).numpy()
+
+
+def rank_of(word: int, scores: np.ndarray) -> int:
+    """Return the rank of a word by its probability or its logarithm, (V,); 1 is the likeliest."""
+    return int((scores > scores[word]).sum()) + 1
 
 
 def next_words(probabilities: np.ndarray, vocab: Vocab, count: int = 10) -> pd.DataFrame:

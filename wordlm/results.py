@@ -2,6 +2,7 @@
 
 import math
 import statistics
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -102,6 +103,18 @@ def mean_and_deviation(entry: dict[str, float | None], digits: int) -> str:
     return f"{entry['mean']:.{digits}f}{spread}"
 
 
+def metric_cells(aggregate: dict[str, dict]) -> dict[str, str]:
+    """Return each aggregated metric of one model in words, by its name on screen."""
+    return {
+        metric.replace("_", " "): mean_and_deviation(aggregate[metric], digits) for metric, digits in METRICS.items()
+    }
+
+
+def listed(steps: Iterable[int]) -> str:
+    """Return "5250, 6000, 5250"."""
+    return ", ".join(map(str, steps))
+
+
 def in_order(runs: dict[str, list[dict]]) -> list[tuple[str, list[dict]]]:
     """Return the groups from the MLP to the most heads, those marked as yours last."""
     return sorted(runs.items(), key=lambda item: (item[0].endswith(YOURS), item[1][0]["heads"] or 0))
@@ -116,9 +129,8 @@ def summary_table(comparison: dict[str, Any], expected_seeds: int = 3) -> pd.Dat
     for group, runs in in_order(comparison["runs"]):
         row: dict[str, Any] = {"model": group_title(group, runs)}
         row["seeds"] = str(len(runs)) if len(runs) >= expected_seeds else f"{len(runs)} of {expected_seeds}"
-        for metric, digits in METRICS.items():
-            row[metric.replace("_", " ")] = mean_and_deviation(comparison["aggregate"][group][metric], digits)
-        row["selected steps"] = ", ".join(str(run["selected_step"]) for run in runs)
+        row |= metric_cells(comparison["aggregate"][group])
+        row["selected steps"] = listed(run["selected_step"] for run in runs)
         row["parameters"] = f"{runs[0]['parameters']:,}"
         rows.append(row)
     return pd.DataFrame(rows)

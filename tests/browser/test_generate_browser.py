@@ -59,6 +59,9 @@ def greedy_words(name: str, vocab) -> list[str]:
 
 def open_generate(page: Page, server: str, engine: str) -> None:
     page.goto(f"{server}/generate?prompt={PROMPT.replace(' ', '+')}&engine={engine.replace(' ', '+')}")
+    # A control pressed while the page is still being drawn for the first time may be drawn anew under the press.
+    expect(page.get_by_text("A better loss on held-out stories")).to_be_visible()
+    expect(page.locator("[data-test-script-state=notRunning]")).to_be_attached()
 
 
 @pytest.mark.parametrize("engine", ["ONNX Runtime", "PyTorch"])

@@ -8,15 +8,15 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from wordlm.results import (
-    METRICS,
     YOURS,
     check_comparison,
     group_title,
-    mean_and_deviation,
+    listed,
     mean_interval,
+    metric_cells,
     paired_differences,
 )
-from wordlm.ui.charts import ACCENT, head_hue
+from wordlm.ui.charts import ACCENT, LEGEND_ABOVE, SECOND, head_hue
 from wordlm.ui.escape import for_markdown, for_plotly
 
 SEED_SYMBOLS = ("circle", "diamond", "square", "triangle-up", "cross", "star")
@@ -59,7 +59,7 @@ def seed_points(runs: pd.DataFrame, baselines: dict) -> go.Figure:
                 baseline["test_loss"], line_dash="dot", line_color="#888888", annotation_text=for_plotly(name)
             )
     figure.update_layout(height=380, margin={"l": 8, "r": 8, "t": 28, "b": 8}, scattermode="group")
-    figure.update_layout(legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0})
+    figure.update_layout(legend=LEGEND_ABOVE)
     figure.update_xaxes(type="category", fixedrange=True)
     seen = [*runs["test loss"], *(b["test_loss"] for name, b in baselines.items() if name in ("bigram", "trigram"))]
     figure.update_yaxes(title="test loss, nats per token", fixedrange=True, range=[min(seen) - 0.05, max(seen) + 0.05])
@@ -103,7 +103,7 @@ def head_curve(runs: pd.DataFrame) -> go.Figure:
     with_heads = runs[runs["heads"].notna()]
     traces = []
     for yours, part in with_heads.groupby("yours"):
-        mark, hue = (YOURS, "#D55E00") if yours else ("", ACCENT)
+        mark, hue = (YOURS, SECOND) if yours else ("", ACCENT)
         means = part.groupby("heads")["test loss"].mean()
         traces += [
             go.Scatter(x=means.index.tolist(), y=means, mode="lines", name=f"mean{mark}", line={"color": hue}),
@@ -119,7 +119,7 @@ def head_curve(runs: pd.DataFrame) -> go.Figure:
         ]
     figure = go.Figure(traces)
     figure.update_layout(height=360, margin={"l": 8, "r": 8, "t": 28, "b": 8})
-    figure.update_layout(legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0})
+    figure.update_layout(legend=LEGEND_ABOVE)
     counts = sorted(with_heads["heads"].astype(int).unique().tolist())
     figure.update_xaxes(title="heads (logarithmic)", type="log", tickvals=counts, ticktext=[str(c) for c in counts])
     figure.update_yaxes(title="test loss, nats per token", fixedrange=True)
@@ -152,10 +152,7 @@ def three_models(aggregate: dict, steps: dict[str, list[int]]) -> pd.DataFrame:
     rows = []
     for group, title in (("mlp", "MLP"), ("attention", "1 head"), ("multihead", "4 heads")):
         if group in aggregate:
-            row = {"model": title}
-            for metric, digits in METRICS.items():
-                row[metric.replace("_", " ")] = mean_and_deviation(aggregate[group][metric], digits)
-            rows.append(row | {"selected steps": ", ".join(map(str, steps[group]))})
+            rows.append({"model": title} | metric_cells(aggregate[group]) | {"selected steps": listed(steps[group])})
     return pd.DataFrame(rows)
 
 

@@ -13,8 +13,8 @@ import streamlit as st
 from wordlm.files import ARTIFACTS, sha256_file
 from wordlm.generation import ALTERNATIVES, Choice, Decoding, Generation, Stop
 from wordlm.text import BOS, CONTEXT_LEN, EOS, PAD, UNK, Vocab
-from wordlm.ui.generate import EXPORTED, Start, Stories, onnx_name, story_name
-from wordlm.ui.resources import Checkpoint, checkpoint
+from wordlm.ui.generate import EXPORTED, Start, Stories, exported, onnx_name, story_name
+from wordlm.ui.resources import Checkpoint
 
 ORT_VERSION = "1.30.0"
 
@@ -70,7 +70,7 @@ def _component() -> Callable:
         html='<button type="button"></button><p aria-live="polite"></p>',
         css=(
             "button { font: inherit; color: white; background: var(--st-primary-color); border: none; cursor: pointer;"
-            " border-radius: 0.4rem; padding: 0.4rem 0.9rem; } button:disabled { opacity: 0.6; }"
+            " border-radius: 0.4rem; padding: 0.4rem 0.9rem; }"
             " p { margin: 0.5rem 0 0; color: var(--st-text-color); }"
         ),
         js=Path(__file__).with_name("browser_engine.js").read_text(encoding="utf-8"),
@@ -80,7 +80,7 @@ def _component() -> Callable:
 @st.cache_resource(show_spinner=False)
 def _exported() -> dict[str, Checkpoint]:
     """Return the checkpoint behind each exported file, by the file's digest."""
-    chosen = [checkpoint(model, 11) for model in EXPORTED]
+    chosen = [exported(model) for model in EXPORTED]
     return {sha256_file(ARTIFACTS / "onnx" / onnx_name(one)): one for one in chosen}
 
 

@@ -31,6 +31,8 @@ MENU = {"displaylogo": False, "modeBarButtons": [["toImage"]]}
 """Plotly's menu on every chart: the picture as a file, nothing that moves the view."""
 
 ACCENT = "#1F78C1"
+SECOND = "#D55E00"
+LEGEND_ABOVE = {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0}
 PANELS_A_ROW = 4
 PANEL_PIXELS = 230
 LARGE_PANEL_PIXELS = 320
@@ -45,14 +47,13 @@ def weight_heatmaps(
     *,
     scale: Scale,
     query: int,
-    key: int | None = None,
     first_token: FirstToken = "shown",
 ) -> go.Figure:
     """Draw one heatmap a head, all on one colour scale; row = query, column = key, masked cells empty.
 
     `weights` (H, n, n); `labels` (n,) all different, since they are the categories of the axes; `heads` the
-    heads to draw, from 0; `query` the row to mark, `key` the cell in it. The first token's column can be left
-    out, which the colour bar then says.
+    heads to draw, from 0; `query` the row to mark. The first token's column can be left out, which the colour
+    bar then says.
     """
     n = len(labels)
     names = [for_plotly(label) for label in labels]
@@ -103,9 +104,7 @@ def weight_heatmaps(
             labels, label_step, "query (looks)" if column == 0 else None
         )
     layout["annotations"] = [_head_title(head, layout, place) for place, head in enumerate(heads)]
-    layout["shapes"] = [_mark(place, -0.5, query + 0.5, query) for place in range(len(heads))]
-    if key is not None:
-        layout["shapes"] += [_mark(place, key - 0.5, key + 0.5, query) for place in range(len(heads))]
+    layout["shapes"] = [_query_mark(place, query) for place in range(len(heads))]
     return go.Figure(
         {
             "data": traces,
@@ -122,22 +121,27 @@ def weight_heatmaps(
 
 def next_word_bars(words: pd.DataFrame) -> go.Figure:
     """Draw a table of `next_words` as horizontal bars, the likeliest on top."""
-    probabilities = words["probability"].to_numpy()
-    names = [f"{rank} · {for_plotly(word)}" for rank, word in zip(words["rank"], words["word"], strict=True)]
-    bars = go.Bar(
-        x=probabilities,
-        y=names,
-        orientation="h",
-        text=[f"{p:.3f}" for p in probabilities],
-        textposition="outside",
-        cliponaxis=False,
-        hovertemplate="%{y}: probability %{x:.4f}<extra></extra>",
-        marker_color=ACCENT,
+    names = [f"{rank} · {word}" for rank, word in zip(words["rank"], words["word"], strict=True)]
+    return horizontal_bars(names, words["probability"].to_numpy(), "probability", decimals=3)
+
+
+def horizontal_bars(names: list[str], values: np.ndarray, axis_title: str, *, decimals: int = 4) -> go.Figure:
+    """Draw one horizontal bar a name, the first on top, with its number at the end."""
+    figure = go.Figure(
+        go.Bar(
+            x=values,
+            y=[for_plotly(name) for name in names],
+            orientation="h",
+            text=[f"{value:.{decimals}f}" for value in values],
+            textposition="outside",
+            cliponaxis=False,
+            hovertemplate=f"%{{y}}: {axis_title} %{{x:.4f}}<extra></extra>",
+            marker_color=ACCENT,
+        )
     )
-    figure = go.Figure(bars)
-    figure.update_layout(height=60 + 26 * len(words), margin={"l": 8, "r": 48, "t": 8, "b": 8}, bargap=0.25)
-    figure.update_xaxes(title="probability", rangemode="tozero")
-    figure.update_yaxes(autorange="reversed", ticklabelstandoff=6)
+    figure.update_layout(height=60 + 28 * len(names), margin={"l": 8, "r": 64, "t": 8, "b": 8}, bargap=0.25)
+    figure.update_xaxes(title=axis_title, rangemode="tozero", fixedrange=True)
+    figure.update_yaxes(autorange="reversed", type="category", ticklabelstandoff=6, fixedrange=True)
     return figure
 
 
@@ -193,14 +197,14 @@ def _head_title(head: int, layout: dict, place: int) -> dict:
     }
 
 
-def _mark(place: int, x0: float, x1: float, query: int) -> dict:
+def _query_mark(place: int, query: int) -> dict:
     axis = "" if place == 0 else str(place + 1)
     return {
         "type": "rect",
         "xref": f"x{axis}",
         "yref": f"y{axis}",
-        "x0": x0,
-        "x1": x1,
+        "x0": -0.5,
+        "x1": query + 0.5,
         "y0": query - 0.5,
         "y1": query + 0.5,
         "line": {"color": "#E4572E", "width": 2},
@@ -322,7 +326,7 @@ def _cell_numbers(columns: list[str], rows: list[str], values: np.ndarray) -> li
 def paired_bars(labels: list[str], series: dict[str, np.ndarray], axis_title: str) -> go.Figure:
     """Draw two series of bars side by side over the same labels, which must differ."""
     names = [for_plotly(label) for label in labels]
-    hues = (ACCENT, "#D55E00")
+    hues = (ACCENT, SECOND)
     bars = [
         go.Bar(
             x=names,
@@ -338,7 +342,7 @@ def paired_bars(labels: list[str], series: dict[str, np.ndarray], axis_title: st
         height=300,
         barmode="group",
         margin={"l": 8, "r": 8, "t": 28, "b": 8},
-        legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0},
+        legend=LEGEND_ABOVE,
     )
     step = -(-len(names) // 40)
     short = [for_plotly(shortened(label)) for label in labels]
@@ -352,7 +356,7 @@ def interval_points(table: pd.DataFrame, groups: dict[str, tuple[str, str, str]]
 
     `groups` maps a name to the columns (mean, low, high).
     """
-    marks = (("circle", ACCENT), ("diamond", "#D55E00"))
+    marks = (("circle", ACCENT), ("diamond", SECOND))
     traces = []
     for (name, (mean, low, high)), (symbol, hue) in zip(groups.items(), marks, strict=True):
         traces.append(
@@ -376,29 +380,8 @@ def interval_points(table: pd.DataFrame, groups: dict[str, tuple[str, str, str]]
         height=300,
         scattermode="group",
         margin={"l": 8, "r": 8, "t": 28, "b": 8},
-        legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0},
+        legend=LEGEND_ABOVE,
     )
     figure.update_xaxes(type="category", fixedrange=True)
     figure.update_yaxes(title=axis_title, zeroline=True, fixedrange=True)
-    return figure
-
-
-def model_bars(names: list[str], values: np.ndarray, axis_title: str) -> go.Figure:
-    """Draw one horizontal bar a model, the first on top."""
-    labels = [for_plotly(name) for name in names]
-    figure = go.Figure(
-        go.Bar(
-            x=values,
-            y=labels,
-            orientation="h",
-            text=[f"{value:.4f}" for value in values],
-            textposition="outside",
-            cliponaxis=False,
-            marker_color=ACCENT,
-            hovertemplate="%{y}: %{x:.4f}<extra></extra>",
-        )
-    )
-    figure.update_layout(height=70 + 30 * len(names), margin={"l": 8, "r": 64, "t": 8, "b": 8}, bargap=0.3)
-    figure.update_xaxes(title=axis_title, rangemode="tozero", fixedrange=True)
-    figure.update_yaxes(autorange="reversed", type="category", ticklabelstandoff=6, fixedrange=True)
     return figure

@@ -23,7 +23,9 @@ LAST, LARGEST = "last", "largest"
 Shading = Literal["keys of the query", "queries of the token"]
 DEFAULT_PROMPT = "a little dog found a red hat"
 DEFAULT_MODEL = "4"
+Picture = Literal["all heads", "one head"]
 ENGINES = ("ONNX Runtime", "PyTorch", "your browser")
+WAYS = ("WebAssembly", "WebGPU")
 
 
 @dataclass(frozen=True)
@@ -56,13 +58,21 @@ _OFFERED = {
     OTHER_SEED: tuple(map(str, SEEDS)),
     SCALE: get_args(Scale),
     FIRST: get_args(FirstToken),
-    PICTURE: ("all heads", "one head"),
+    PICTURE: get_args(Picture),
     SHADING: get_args(Shading),
     FILL: get_args(Fill),
     "engine": ENGINES,
-    "way": ("WebAssembly", "WebGPU"),
+    "way": WAYS,
 }
-_RANGES = {"limit": (5, 200), "temperature": (0, 2), "top_k": (0, 4000), "top_p": (0.05, 1), "draw_seed": (0, 10**6)}
+RANGES = {
+    "limit": (5, 200),
+    "temperature": (0.0, 2.0),
+    "top_k": (0, 4000),
+    "top_p": (0.05, 1.0),
+    "draw_seed": (0, 10**6),
+}
+"""What the settings of a generation span, by their names in the URL."""
+
 _LINK_READ, _LINK_WORDS = "link_read", "link_words"
 
 
@@ -71,7 +81,7 @@ def say_what_a_link_got_wrong() -> None:
     st.session_state[_LINK_WORDS] = st.container()
     for name, offered in _OFFERED.items():
         _check_link(name, offered)
-    for name, (low, high) in _RANGES.items():
+    for name, (low, high) in RANGES.items():
         asked = st.query_params.get(name)
         _check_link(name, [asked] if asked is not None and _lies_within(asked, low, high) else [])
 
@@ -197,7 +207,7 @@ def choose_picture(heads: int, head: int) -> list[int]:
     on_phone = "Mobi" in st.context.headers.get("User-Agent", "")
     chosen = st.segmented_control(
         "Picture",
-        ["all heads", "one head"],
+        get_args(Picture),
         default="one head" if on_phone else "all heads",
         required=True,
         key=PICTURE,

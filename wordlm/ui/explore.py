@@ -7,7 +7,7 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
-from wordlm.arithmetic import WeightSteps, step_table, term_table
+from wordlm.arithmetic import WeightSteps
 from wordlm.inspection import Inspection
 from wordlm.text import EncodedPrompt
 from wordlm.ui.blocks import number_table, text_table
@@ -47,7 +47,14 @@ def weight_vectors(e: WeightSteps) -> go.Figure:
     return vector_bars(vectors, head_hue(e.head))
 
 
-def one_weight(explained: WeightSteps, prompt: EncodedPrompt, vectors: go.Figure, softmax: pd.DataFrame) -> None:
+def one_weight(
+    explained: WeightSteps,
+    prompt: EncodedPrompt,
+    vectors: go.Figure,
+    steps: pd.DataFrame,
+    terms: pd.DataFrame,
+    softmax: pd.DataFrame,
+) -> None:
     """Draw the calculation of one weight: the sentence, the vectors as bars, the steps, the terms."""
     e = explained
     st.html(
@@ -55,21 +62,21 @@ def one_weight(explained: WeightSteps, prompt: EncodedPrompt, vectors: go.Figure
         f"<b>{label_html(prompt.labels[e.query])}</b> is <b>{e.weight:.3f}</b>. "
         f"By hand and by the model differ by at most {e.largest_difference:.1e}.</p>"
     )
-    bars, steps = st.columns([1, 2])
-    with bars:
+    left, right = st.columns([1, 2])
+    with left:
         st.plotly_chart(
             vectors,
             key="vectors",
             config=MENU,
             alt="The embeddings, q and k, their products, the mix of values and the update, as bars",
         )
-    with steps:
-        text_table(step_table(e), "steps", alt="The calculation of the weight, step by step")
-    terms, row = st.columns(2)
-    with terms:
+    with right:
+        text_table(steps, "steps", alt="The calculation of the weight, step by step")
+    left, right = st.columns(2)
+    with left:
         st.caption("The dot product, term by term.")
-        number_table(term_table(e), "dot_product", alt="The dot product term by term")
-    with row:
+        number_table(terms, "dot_product", alt="The dot product term by term")
+    with right:
         st.caption("The softmax over the row of scores.")
         number_table(softmax, "softmax", alt="The softmax over the row")
 

@@ -15,9 +15,11 @@ from wordlm.generation import Choice, Decoding, Engine, Generation, join_words, 
 from wordlm.starts import AUTHORED, opening_of
 from wordlm.text import BOS, EOS, SPECIALS, UNK, Vocab, typed_words
 from wordlm.ui.charts import ACCENT
+from wordlm.ui.controls import RANGES
 from wordlm.ui.escape import for_html, for_markdown
 from wordlm.ui.resources import (
     MODELS,
+    SEEDS,
     Checkpoint,
     checkpoint,
     data_is_present,
@@ -72,20 +74,19 @@ def choose_start(prompt: str, vocab: Vocab) -> Start:
 def choose_decoding() -> Decoding:
     """Let the visitor choose how words are chosen."""
     with st.container(key="decoding", horizontal=True, vertical_alignment="bottom"):
-        limit = st.slider("New words, at most", 5, 200, 60, key="limit", bind="query-params")
+        limit = st.slider("New words, at most", *RANGES["limit"], 60, key="limit", bind="query-params")
         temperature = st.slider(
             "Temperature",
-            0.0,
-            2.0,
+            *RANGES["temperature"],
             0.0,
             0.1,
             key="temperature",
             bind="query-params",
             help="0 always takes the likeliest word (greedy). 1 draws from the model's own probabilities.",
         )
-        top_k = st.number_input("Top k (0: all)", 0, 4000, 0, key="top_k", bind="query-params")
-        top_p = st.slider("Top p", 0.05, 1.0, 1.0, 0.05, key="top_p", bind="query-params")
-        seed = st.number_input("Seed of the draws", 0, 10**6, 0, key="draw_seed", bind="query-params")
+        top_k = st.number_input("Top k (0: all)", *RANGES["top_k"], 0, key="top_k", bind="query-params")
+        top_p = st.slider("Top p", *RANGES["top_p"], 1.0, 0.05, key="top_p", bind="query-params")
+        seed = st.number_input("Seed of the draws", *RANGES["draw_seed"], 0, key="draw_seed", bind="query-params")
         unknown = st.toggle("Allow <UNK\\>", key="unknown", bind="query-params")
     return Decoding(limit, temperature, int(top_k), top_p, int(seed), unknown)
 
@@ -123,6 +124,11 @@ def onnx_engine(name: str) -> OnnxEngine:
     return OnnxEngine(ARTIFACTS / "onnx" / name)
 
 
+def exported(model: str) -> Checkpoint:
+    """Return the checkpoint of an exported model."""
+    return checkpoint(model, SEEDS[0])
+
+
 def onnx_name(chosen: Checkpoint) -> str:
     """Return the exported file of a checkpoint."""
     return chosen.file.replace(".npz", ".onnx")
@@ -133,7 +139,7 @@ def engine_of(model: str, seed: int, engine: str) -> tuple[Engine, Checkpoint, f
     if engine == "PyTorch":
         chosen = checkpoint(model, seed)
         return TorchEngine(model_of(chosen)), chosen, load_seconds_of(chosen)
-    chosen = checkpoint(model, 11)
+    chosen = exported(model)
     session = onnx_engine(onnx_name(chosen))
     return session, chosen, session.load_seconds
 
