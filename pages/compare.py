@@ -17,7 +17,7 @@ from wordlm.ui.resources import (
     model_of,
     probabilities_of,
     scores_of,
-    vocabulary,
+    vocabulary_of,
 )
 
 choice = controls.shared_choice()
@@ -26,7 +26,7 @@ prompt, a = choice.prompt, choice.checkpoint
 st.subheader("How do two models read the same prompt?")
 st.caption("A is the model chosen above. Choose B here; the prompt stays the same for both.")
 controls.say_other_seed(choice)
-b = controls.choose_other_model(default="1")
+b = controls.choose_other_model(a)
 pair = {f"A: {a.name}": a, f"B: {b.name}": b}
 tables, figures = {}, {}
 
@@ -61,7 +61,9 @@ if with_heads:
     tables["How each head spreads its weights"] = measures
 
 st.subheader("What does each expect next?")
-expected = view.compare_next_words({name: probabilities_of(c, prompt.ids) for name, c in pair.items()}, vocabulary())
+expected = view.compare_next_words(
+    {name: probabilities_of(c, prompt.ids) for name, c in pair.items()}, vocabulary_of(a)
+)
 tables["Next words"] = expected
 
 st.subheader("Which typed words surprise each?")
@@ -80,7 +82,7 @@ else:
 
 st.subheader("One head is a blend")
 st.caption(f"The same prompt and query with seed {choice.seed}: the row of one head, the rows of four, and their mean.")
-one, four = (inspection_of(checkpoint(model, choice.seed), prompt.ids) for model in "14")
+one, four = (inspection_of(checkpoint(model, choice.seed), choice.bundled_prompt.ids) for model in "14")
 blend = weight_table({"one head": one, "four heads": four}, prompt, query).drop(columns="sum")
 blend.loc["mean of the four"] = blend.iloc[1:].mean()
 figures["One head beside four"] = charts.row_heatmap(blend, scale)

@@ -10,10 +10,10 @@ from wordlm.inspection import head_measures, next_words, rank_of, shape_table, t
 from wordlm.ui import blocks, charts, components, controls
 from wordlm.ui import explore as view
 from wordlm.ui.escape import for_markdown
-from wordlm.ui.resources import inspection_of, model_of, probabilities_of, vocabulary
+from wordlm.ui.resources import inspection_of, model_of, probabilities_of, vocabulary_of
 
 choice = controls.shared_choice()
-prompt, chosen, vocab = choice.prompt, choice.checkpoint, vocabulary()
+prompt, chosen, vocab = choice.prompt, choice.checkpoint, vocabulary_of(choice.checkpoint)
 has_heads = chosen.heads is not None
 
 st.subheader("What did the model read?")
@@ -64,15 +64,16 @@ else:
     )
     view.heatmaps(picture, shown_heads, chosen.title)
     components.heatmap_clicks("heads", shown_heads, lambda *cell: controls.pick_cell(prompt, *cell))
-    blocks.heads_in_words(inspection, prompt, query)
+    blocks.heads_in_words(inspection.weights, prompt, query)
     blocks.check_strip(inspection.checks)
     figures = {f"Attention weights of {chosen.name}": picture} | figures
 
     shade_by = controls.choose_shading()
     view.shaded_text(inspection, prompt, head, query, shade_by, lambda place: controls.pick_query(prompt, place))
 
-st.caption("The weights of the chosen query in numbers, model under model. Each row sums to 1.")
-blocks.number_table(weights_table, "weights", index=True, alt="Weights of the chosen query, one row a head")
+if seen:
+    st.caption("The weights of the chosen query in numbers, model under model. Each row sums to 1.")
+    blocks.number_table(weights_table, "weights", index=True, alt="Weights of the chosen query, one row a head")
 
 if has_heads:
     measures = head_measures(model_of(chosen), inspection, query)

@@ -9,27 +9,25 @@ from wordlm.generation import Generation
 from wordlm.ui import blocks, controls
 from wordlm.ui import generate as view
 from wordlm.ui.browser_engine import browser_engine
-from wordlm.ui.resources import vocabulary
+from wordlm.ui.resources import vocabulary, vocabulary_of
 
 choice = controls.shared_choice()
-vocab = vocabulary()
 
 st.subheader("How does the story go on?")
 st.caption(
     "The model chooses one word, reads everything again with that word at the end, and so on. It keeps no cache: "
     "each new word moves all others one slot to the left, where they get another position embedding."
 )
-start = view.choose_start(choice.text, vocab)
+engine = st.segmented_control(
+    "Engine", controls.ENGINES, default=controls.ENGINES[0], required=True, key="engine", bind="query-params"
+)
+start = view.choose_start(choice.text, vocabulary_of(choice.checkpoint) if engine == "PyTorch" else vocabulary())
 view.warn_of_unknown_start(start)
 decoding = view.choose_decoding()
 st.caption(
     "`<PAD>` and `<BOS>` are never chosen, `<UNK>` only if allowed; what remains after temperature, top k and top p is "
     "renormalised for the draw. The probabilities shown are the model's own, before all of that."
 )
-engine = st.segmented_control(
-    "Engine", controls.ENGINES, default=controls.ENGINES[0], required=True, key="engine", bind="query-params"
-)
-
 if engine == "your browser":
     model = st.segmented_control(
         "Model", view.EXPORTED, default="4", required=True, key="browser_model", bind="query-params"
@@ -44,12 +42,12 @@ if engine == "your browser":
         help="WebAssembly runs in every browser of today. WebGPU uses the graphics processor where there "
         "is one, and fetches more.",
     )
-    made = browser_engine(view.exported(model), way, start, decoding, vocab)
+    made = browser_engine(view.exported(model), way, start, decoding, start.vocab)
     if made is not None:
         st.session_state["stories"] = made
         st.session_state.pop("before", None)
 else:
-    models = view.choose_models(choice.checkpoint.model, engine)
+    models = view.choose_models(choice.checkpoint, engine)
     write, stop = st.columns([1, 5])
     if write.button("Write", type="primary", disabled=not models):
         runners = [view.engine_of(model, choice.seed, engine) for model in models]
@@ -62,13 +60,13 @@ else:
             {view.story_name(c, engine): (c, Generation(runner, start.ids, decoding)) for runner, c, _ in runners},
         )
         stop.button("Stop", key="stop")
-        view.write_together(st.session_state["stories"][1], start.text, vocab)
+        view.write_together(st.session_state["stories"][1], start)
         st.rerun()
 
 if "stories" in st.session_state:
     began, stories = st.session_state["stories"]
     view.interrupt_all(stories)
-    view.show_stories(stories, began.text, vocab)
+    view.show_stories(stories, began)
     view.read_beside(began)
 
     st.subheader("What did it take?")
@@ -79,13 +77,11 @@ if "stories" in st.session_state:
     blocks.text_table(view.report_table(stories), "report_table", alt="Words, calls, times and settings of each story")
     for name, (_, story) in stories.items():
         st.caption(f"Every decision of {name}.")
-        decisions = view.choice_table(story, vocab)
+        decisions = view.choice_table(story, began.vocab)
         blocks.number_table(decisions, f"decisions_{name}", alt=f"Every decision of {name}")
     with st.container(horizontal=True):
-        st.download_button("Download as text", view.export_text(began.text, stories, vocab), "story.txt", key="as_text")
-        st.download_button(
-            "Download as JSON", view.export_json(began.text, stories, vocab), "story.json", key="as_json"
-        )
+        st.download_button("Download as text", view.export_text(began, stories), "story.txt", key="as_text")
+        st.download_button("Download as JSON", view.export_json(began, stories), "story.json", key="as_json")
 
 st.caption(
     "A better loss on held-out stories does not make every continuation better: the loss is a mean over many words, a "

@@ -9,10 +9,10 @@ from wordlm.text import typed_words
 from wordlm.ui import blocks, charts, controls
 from wordlm.ui import perplexity as view
 from wordlm.ui.escape import for_markdown
-from wordlm.ui.resources import MODELS, checkpoint, scores_of, vocabulary
+from wordlm.ui.resources import checkpoint, models_beside, scores_of, vocabulary_of
 
 choice = controls.shared_choice()
-vocab = vocabulary()
+vocab = vocabulary_of(choice.checkpoint)
 
 st.subheader("What do probabilities make of a loss?")
 st.caption(
@@ -58,7 +58,7 @@ if len(words) > view.MOST_WORDS:
     st.warning(f"The text has {len(words):,} words; the first {view.MOST_WORDS:,} are scored.")
     words, ids = words[: view.MOST_WORDS], ids[: view.MOST_WORDS]
 
-models = {c.name: c for c in (checkpoint(model, choice.seed) for model in MODELS)}
+models = {c.name: c for c in (checkpoint(model, choice.seed) for model in models_beside(choice.checkpoint))}
 with st.spinner("Scoring the text under every model …", show_time=True):
     scores = {name: scores_of(c, tuple(ids)) for name, c in models.items()}
 chosen = scores[choice.checkpoint.name]

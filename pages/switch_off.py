@@ -8,7 +8,7 @@ from wordlm.ablation import head_value_table, loss_table, next_word_effect, prom
 from wordlm.inspection import head_measures
 from wordlm.ui import blocks, charts, controls
 from wordlm.ui import switch_off as view
-from wordlm.ui.resources import ablation_of, ablations, inspection_of, mean_messages_of, model_of, vocabulary
+from wordlm.ui.resources import ablation_of, ablations, inspection_of, mean_messages_of, model_of, vocabulary_of
 
 choice = controls.shared_choice()
 prompt, chosen = choice.prompt, choice.checkpoint
@@ -24,16 +24,16 @@ if controls.nothing_to_see_without_heads(choice):
 
 with st.container(horizontal=True, vertical_alignment="bottom"):
     off = controls.choose_heads_off(chosen.heads)
-    fill = controls.choose_fill()
-model, stored = model_of(chosen), ablation_of(chosen)
+    fill = controls.choose_fill(view.fills_of(chosen))
+model, stored, vocab = model_of(chosen), ablation_of(chosen), vocabulary_of(chosen)
 mean = mean_messages_of(chosen) if fill == "mean" else None
 effect = prompt_effect(model, prompt.ids, choice.word_ids, off, mean, first=prompt.first_word)
 tables, figures = {}, {}
 without = f"without {view.heads_named(off)}"
 
 st.subheader("What does the next word become?")
-view.say_next_word_effect(effect, vocabulary(), without)
-words = next_word_effect(effect, vocabulary())
+view.say_next_word_effect(effect, vocab, without)
+words = next_word_effect(effect, vocab)
 labels = [f"{rank} · {word}" for rank, word in enumerate(words["word"], 1)]
 series = {"all heads": words["before"].to_numpy(), without: words["after"].to_numpy()}
 figures["Next words before and after"] = charts.paired_bars(labels, series, "probability")
@@ -64,6 +64,10 @@ else:
     st.info("The prompt is empty, so it has no words to score. Type some words above.")
 
 st.subheader("What is each head worth on the test set?")
+if stored is None:
+    view.say_not_measured(chosen)
+    blocks.take_away("switch_off", "Without some heads", choice.text, [chosen], tables, figures)
+    st.stop()
 measured = ablations()
 st.caption(
     f"How much the test loss of {chosen.name}, {stored['loss']:.4f} nats per token, rises when one head is off: "

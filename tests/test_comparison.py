@@ -16,7 +16,8 @@ from wordlm.files import read_json
 from wordlm.measures import perplexity
 from wordlm.models import build_model
 from wordlm.prepare_data import prepare
-from wordlm.run_head_comparison import Run, aggregate, plan_runs
+from wordlm.run_head_comparison import aggregate
+from wordlm.runs import Run, plan_runs
 from wordlm.training import evaluate
 
 SMALL = ["--steps", "60", "--batch-size", "64", "--eval-every", "20", "--device", "cpu"]

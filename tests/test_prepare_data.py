@@ -66,7 +66,7 @@ def server():
 
 
 def download(server: Server, folder):
-    return download_source(folder, url=server.url, sha256=SHA256, quiet=True)
+    return download_source(folder, url=server.url, sha256=SHA256, progressbar=False)
 
 
 def test_the_right_file_is_downloaded_once(server, tmp_path):
@@ -102,7 +102,7 @@ def test_no_network_is_said_in_one_line(tmp_path):
     with Server() as closed:
         url = closed.url
     with pytest.raises(DataError, match="check the network") as error:
-        download_source(tmp_path, url=url, sha256=SHA256, quiet=True)
+        download_source(tmp_path, url=url, sha256=SHA256, progressbar=False)
     assert "\n" not in str(error.value)
     assert list(tmp_path.iterdir()) == []
 
@@ -156,7 +156,7 @@ def test_a_killed_download_leaves_no_file_where_a_good_one_is_expected(server, t
         "    pathlib.Path(output_file).write_bytes(b'half')\n"
         "    os.kill(os.getpid(), 9)\n"
         "pooch.HTTPDownloader.__call__ = stop\n"
-        f"download_source(pathlib.Path({str(tmp_path)!r}), url={server.url!r}, sha256={SHA256!r}, quiet=True)\n"
+        f"download_source(pathlib.Path({str(tmp_path)!r}), url={server.url!r}, sha256={SHA256!r}, progressbar=False)\n"
     )
     assert subprocess.run([sys.executable, "-c", program]).returncode == -9
     assert not (tmp_path / SOURCE_FILE).exists()

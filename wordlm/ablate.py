@@ -14,7 +14,7 @@ import torch
 from tqdm import tqdm
 
 from wordlm.ablation import all_subsets, mean_messages, paired_interval, shapley_values, subset_losses
-from wordlm.checkpoints import load_bundled
+from wordlm.checkpoints import open_checkpoint
 from wordlm.data import Corpus, DataError, build_corpus, make_all_windows
 from wordlm.files import ARTIFACTS, sha256_file, write_json
 from wordlm.models import CausalAttentionLM
@@ -63,7 +63,7 @@ def measure_all(heads_dir: Path, corpus: Corpus) -> dict[str, Any]:
     checkpoints = {}
     paths = sorted(path for path in heads_dir.glob("*.npz") if not path.stem.startswith("mlp"))
     for path in tqdm(paths, unit="checkpoint"):
-        metadata, model = load_bundled(path, corpus.vocab)
+        metadata, model, _ = open_checkpoint(path, corpus.vocab)
         checkpoints[path.stem] = {"sha256": sha256_file(path), "seed": metadata["seed"]} | measure(model, windows)
     return {
         "split": "test",

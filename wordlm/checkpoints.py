@@ -17,9 +17,10 @@ import numpy as np
 import torch
 from torch import nn
 
+from wordlm.data import Corpus
 from wordlm.files import ARTIFACTS, atomic_path
-from wordlm.models import LanguageModel, build_model
-from wordlm.text import Vocab
+from wordlm.models import D_MODEL, HIDDEN, Kind, LanguageModel, build_model
+from wordlm.text import CONTEXT_LEN, VOCAB_SIZE, Vocab
 
 M = TypeVar("M", bound=nn.Module)
 
@@ -28,10 +29,13 @@ _HEADER_BYTES = 4096  # more than the .npy header of any array here
 _METADATA_BYTES = 4 * 2**20
 
 
-def save_model_npz(path: str | Path, model: nn.Module, metadata: dict[str, Any]) -> None:
-    """Write `model`'s parameters and `metadata` to `path`, whole or not at all."""
+def save_model_npz(path: str | Path | BinaryIO, model: nn.Module, metadata: dict[str, Any]) -> None:
+    """Write `model`'s parameters and `metadata` to `path`, whole or not at all, or to an open file."""
     arrays = {name: tensor.detach().cpu().numpy() for name, tensor in model.state_dict().items()}
     arrays[METADATA] = np.array(json.dumps(metadata))
+    if not isinstance(path, str | Path):
+        np.savez(path, **arrays)
+        return
     with atomic_path(path) as temporary, open(temporary, "wb") as file:
         np.savez(file, **arrays)
 
@@ -129,17 +133,56 @@ def _read_metadata(name: object, archive: zipfile.ZipFile) -> dict[str, Any]:
     return metadata
 
 
-def load_bundled(path: str | Path | BinaryIO, vocab: Vocab | None = None) -> tuple[dict[str, Any], LanguageModel]:
+def open_checkpoint(
+    path: str | Path | BinaryIO, vocab: Vocab | None = None
+) -> tuple[dict[str, Any], LanguageModel, Vocab]:
     """Build the model that a checkpoint's own metadata describes, load it, and make it ready to read only.
 
-    `vocab` is the vocabulary in use, the bundled one unless given. Raises `ValueError` as `load_model_npz`.
+    Returns metadata, model and vocabulary: `vocab` where given, else the one that the file brings along, else
+    the bundled one. Raises `ValueError` as `load_model_npz`.
     """
-    vocab = vocab or Vocab.load(ARTIFACTS / "vocab.json")
+    name = getattr(path, "name", path)
     metadata = read_metadata(path)
+    vocab = vocab or _vocabulary_in(name, metadata) or Vocab.load(ARTIFACTS / "vocab.json")
     kind, heads = metadata.get("kind"), metadata.get("heads")
     try:
         model = build_model(kind, len(vocab), heads=heads if kind == "multihead" else None)
     except (ValueError, TypeError) as error:
-        raise ValueError(f"{getattr(path, 'name', path)}: array {METADATA} describes no model: {error}") from error
+        raise ValueError(f"{name}: array {METADATA} describes no model: {error}") from error
     metadata, model = load_model_npz(path, model, vocab_sha256=vocab.sha256)
-    return metadata, model.requires_grad_(False).eval()
+    return metadata, model.requires_grad_(False).eval(), vocab
+
+
+def _vocabulary_in(name: object, metadata: dict[str, Any]) -> Vocab | None:
+    words = metadata.get("itos")
+    if words is None:
+        return None
+    if not isinstance(words, list) or not all(isinstance(word, str) for word in words) or len(words) > VOCAB_SIZE:
+        raise ValueError(f'{name}: array {METADATA} must give "itos" as a list of at most {VOCAB_SIZE:,} words')
+    try:
+        return Vocab(tuple(words))
+    except ValueError as error:
+        raise ValueError(f"{name}: array {METADATA} brings a broken vocabulary: {error}") from error
+
+
+def describe_checkpoint(kind: Kind, model: LanguageModel, corpus: Corpus, result: dict[str, Any]) -> dict[str, Any]:
+    """Return the metadata of a model trained on `corpus`; `result` is that of `train_model`.
+
+    A vocabulary other than the bundled one goes along as `itos`, since nobody else could read the ids.
+    """
+    bundled = Vocab.load(ARTIFACTS / "vocab.json").sha256 == corpus.vocab.sha256
+    return {
+        "kind": kind,
+        "heads": getattr(model, "heads", None),
+        "vocab_size": len(corpus.vocab),
+        "context_len": CONTEXT_LEN,
+        "d_model": D_MODEL,
+        "hidden": HIDDEN,
+        "seed": result["config"]["seed"],
+        "config": result["config"],
+        "selected_step": result["selected_step"],
+        "validation_loss": result["validation_loss"],
+        "vocab_sha256": corpus.vocab.sha256,
+        "data_sha256": corpus.digest,
+        "environment": result["environment"],
+    } | ({} if bundled else {"itos": list(corpus.vocab.itos)})

@@ -7,6 +7,7 @@ these stories, so everybody trains and tests on the same ones. Split: 4,800 / 60
 
 import hashlib
 import random
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -28,6 +29,8 @@ SEPARATOR = "<|endoftext|>"
 SUBSET = range(1, 6001)  # records of the file
 SPLIT_SEED = 2023
 SPLITS = {"train": 0.8, "validation": 0.1, "test": 0.1}
+
+FEWEST_STORIES = 10  # so that each split has one
 
 Profile = Literal["smoke", "dgx"]
 
@@ -55,9 +58,10 @@ class StoryStream:
 
 @dataclass(frozen=True)
 class Corpus:
-    """Encoded stories and the vocabulary of their training split."""
+    """Encoded stories and the vocabulary that they are encoded with."""
 
-    profile: Profile
+    profile: str
+    """A `Profile`, or "text" for stories that somebody brought along."""
     digest: str
     """SHA-256 of the stories' text, see `stories_digest`."""
     vocab: Vocab
@@ -176,9 +180,35 @@ def build_corpus(data_dir: str | Path, profile: Profile) -> Corpus:
     return corpus_from_stories(read_stories(data_dir, profile), profile)
 
 
-def corpus_from_stories(stories: list[str], profile: Profile) -> Corpus:
-    """Split, take the vocabulary from the training split, encode."""
+def stories_in(content: bytes) -> list[str]:
+    """Cut a text that somebody brought along into stories, at `SEPARATOR` or, if it has none, at blank lines.
+
+    Raises `DataError` when it is not UTF-8 or holds fewer than 10 stories.
+    """
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise DataError(f"the text is not UTF-8 (byte {error.start:,}): save it as UTF-8 and try again") from error
+    pieces = text.split(SEPARATOR) if SEPARATOR in text else re.split(r"\n\s*\n", text.replace("\r\n", "\n"))
+    stories = [piece.strip() for piece in pieces if tokenize(piece)]
+    if len(stories) < FEWEST_STORIES:
+        found = {0: "no story", 1: "one story"}.get(len(stories), f"{len(stories)} stories")
+        raise DataError(
+            f"the text holds {found}, at least {FEWEST_STORIES} are needed: "
+            f"put a blank line or {SEPARATOR} between them"
+        )
+    return stories
+
+
+def corpus_from_stories(stories: list[str], profile: str, vocab: Vocab | None = None) -> Corpus:
+    """Split and encode, with `vocab` or, unless given, with the words of the training split.
+
+    Raises `DataError` when equal stories leave a split empty.
+    """
     split = split_stories([tokenize(story) for story in stories])
-    vocab = Vocab.from_stories(split["train"])
+    for name, part in split.items():
+        if not part:
+            raise DataError(f"no story is left for {name}: too many are equal, at least {FEWEST_STORIES} must differ")
+    vocab = vocab or Vocab.from_stories(split["train"])
     encoded = {name: StoryStream.of([vocab.encode(story) for story in part]) for name, part in split.items()}
     return Corpus(profile, stories_digest(stories), vocab, encoded)

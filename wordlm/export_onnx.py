@@ -11,7 +11,7 @@ from pathlib import Path
 import onnx
 import torch
 
-from wordlm.checkpoints import load_bundled
+from wordlm.checkpoints import open_checkpoint
 from wordlm.files import ARTIFACTS, atomic_path, sha256_file
 from wordlm.text import BOS, left_pad
 
@@ -20,7 +20,7 @@ NAMES = ("mlp_seed11", "attention_seed11", "multihead_seed11")
 
 def export(checkpoint: Path, target: Path) -> None:
     """Export one checkpoint, whole or not at all."""
-    metadata, model = load_bundled(checkpoint)
+    metadata, model, _ = open_checkpoint(checkpoint)
     example = torch.from_numpy(left_pad([BOS])).repeat(2, 1)
     program = torch.onnx.export(
         model,

@@ -79,6 +79,14 @@ def inspect_ids(model: CausalAttentionLM, ids: Sequence[int]) -> Inspection:
     )
 
 
+def attention_weights(model: CausalAttentionLM, ids: Sequence[int]) -> np.ndarray:
+    """Return only the weights (H, n, n) for the ids of a prompt, of a model on any device, also in training."""
+    padded = torch.from_numpy(left_pad(ids)).to(model.token_embedding.weight.device)
+    with torch.inference_mode():
+        weights = model.forward_details(padded)["weights"][0]
+    return weights[:, -len(ids) :, -len(ids) :].float().cpu().numpy().copy()
+
+
 def next_logits(model: LanguageModel, ids: Sequence[int], **switches: torch.Tensor | None) -> torch.Tensor:
     """Return the logits of the word to come next, (V,). `switches` switch heads off, as in the model's forward."""
     with torch.inference_mode():

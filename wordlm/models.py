@@ -48,7 +48,7 @@ class MLPLM(nn.Module):
 
     def forward_details(self, ids: Tensor) -> dict[str, Tensor]:
         """Return `E` (B, T, D) and `logits` (B, V). There are no heads to look into."""
-        E = self.token_embedding(ids)
+        E = look_up(self.token_embedding, ids)
         hidden = torch.relu(self.hidden_layer(E.flatten(1)))
         return {"E": E, "logits": self.vocab_head(hidden)}
 
@@ -78,7 +78,7 @@ class CausalAttentionLM(nn.Module):
 
     def embed(self, ids: Tensor) -> Tensor:
         """Return E (B, T, D): each slot's token embedding plus the learned embedding of the slot."""
-        return self.token_embedding(ids) + self.position_embedding.weight
+        return look_up(self.token_embedding, ids) + self.position_embedding.weight
 
     def predict(self, contextual: Tensor) -> Tensor:
         """Turn contextual embeddings (..., D) into the logits (..., V) of the word that follows."""
@@ -89,7 +89,8 @@ class CausalAttentionLM(nn.Module):
 
         Training needs no other query, and with one query a head need not build the keys and values of all
         slots: q . (W_K e) = (W_K^T q) . e, and the weighted sum of the values is W_V applied to the weighted
-        sum of the embeddings. This is exact, values and gradients; `forward_details` is the plain form.
+        sum of the embeddings. Nor is e = token + position added up for every slot, since both products may be
+        taken of each part alone. This is exact, values and gradients; `forward_details` is the plain form.
 
         `heads_on` and `off_message` switch heads off, as in `switch_heads`.
         """
@@ -99,19 +100,19 @@ class CausalAttentionLM(nn.Module):
         """Return the last slot's embedding (B, D) and the message of each head to it (B, H, M)."""
         B, H = ids.shape[0], self.heads  # not len(ids), which an export to ONNX would freeze
         is_pad = ids == self.pad_id
-        E = self.embed(ids)
-        # Looked up again, since the gradient of E[:, -1] would be a whole (B, T, D) of zeros but for one slot.
-        e_last = self.token_embedding(ids[:, -1]) + self.position_embedding.weight[-1]  # (B, D)
-        W_K = self.W_K.weight.view(H, -1, E.shape[-1])  # (H, K, D)
-        W_V = self.W_V.weight.view(H, -1, E.shape[-1])  # (H, M, D)
+        words, slots = look_up(self.token_embedding, ids), self.position_embedding.weight  # (B, T, D), (T, D)
+        # Looked up again, since the gradient of words[:, -1] would be a whole (B, T, D) of zeros but for one slot.
+        e_last = look_up(self.token_embedding, ids[:, -1]) + slots[-1]  # (B, D)
+        W_K = self.W_K.weight.view(H, -1, slots.shape[-1])  # (H, K, D)
+        W_V = self.W_V.weight.view(H, -1, slots.shape[-1])  # (H, M, D)
 
         query = self.W_Q(e_last).view(B, H, -1).transpose(0, 1)  # (H, B, K)
         query_in_E = (query @ W_K).transpose(0, 1)  # (B, H, D)
-        scores = query_in_E @ E.transpose(1, 2) / math.sqrt(self.head_width)  # (B, H, T)
+        scores = (query_in_E @ words.transpose(1, 2) + query_in_E @ slots.T) / math.sqrt(self.head_width)  # (B, H, T)
         visible = is_pad == is_pad[:, -1:]  # (B, T): the last slot sees every slot of its own sort
         weights = scores.masked_fill(~visible[:, None], -math.inf).softmax(dim=-1)
 
-        mixed = (weights @ E).transpose(0, 1)  # (H, B, D)
+        mixed = (weights @ words + weights @ slots).transpose(0, 1)  # (H, B, D)
         return e_last, (mixed @ W_V.transpose(1, 2)).transpose(0, 1)
 
     def read_out(
@@ -192,6 +193,11 @@ class MultiHeadAttentionLM(CausalAttentionLM):
 
 
 LanguageModel = MLPLM | CausalAttentionLM
+
+
+def look_up(table: nn.Embedding, ids: Tensor) -> Tensor:
+    """Return the rows of `table` for `ids`, (..., D). As `table(ids)`, whose gradient is summed more slowly."""
+    return table.weight.index_select(0, ids.flatten()).view(*ids.shape, -1)
 
 
 def switch_heads(per_head: Tensor, heads_on: Tensor | None, off_message: Tensor | None) -> Tensor:

@@ -37,13 +37,16 @@ from wordlm.smoke import smoke_stories
 SOURCE_URL = f"https://huggingface.co/datasets/{SOURCE_DATASET}/resolve/{SOURCE_REVISION}/{SOURCE_FILE}"
 
 
-def download_source(folder: Path, *, url: str = SOURCE_URL, sha256: str = SOURCE_SHA256, quiet: bool = False) -> Path:
+def download_source(
+    folder: Path, *, url: str = SOURCE_URL, sha256: str = SOURCE_SHA256, progressbar: object = True
+) -> Path:
     """Return the source file in `folder`, downloading it unless it is there and whole.
 
     The bytes go to a temporary file, which takes its place only when the checksum is right; a broken-off
-    download starts anew. Raises `DataError`, one line that says what to do.
+    download starts anew. `progressbar` is what pooch takes: True, False, or an object with `total`, `update(bytes)`,
+    `reset()` and `close()`. Raises `DataError`, one line that says what to do.
     """
-    downloader = pooch.HTTPDownloader(progressbar=not quiet, timeout=30)
+    downloader = pooch.HTTPDownloader(progressbar=progressbar, timeout=30)
     again = f"try again, or pass a copy with --source (what is wanted: {url})"
     try:
         return Path(pooch.retrieve(url, f"sha256:{sha256}", fname=SOURCE_FILE, path=folder, downloader=downloader))
@@ -74,12 +77,12 @@ def cut_subset(source: Path) -> list[str]:
     return records[SUBSET.start : SUBSET.stop]
 
 
-def prepare(profile: Profile, data_dir: Path, source: Path | None = None, *, quiet: bool = False) -> Path:
+def prepare(profile: Profile, data_dir: Path, source: Path | None = None, *, progressbar: object = True) -> Path:
     """Write the stories of `profile` below `data_dir` and return the file's path."""
     if profile == "smoke":
         stories = smoke_stories()
     else:
-        stories = cut_subset(source or download_source(data_dir / profile, quiet=quiet))
+        stories = cut_subset(source or download_source(data_dir / profile, progressbar=progressbar))
         check_subset(stories)
     return _write_stories(stories, stories_path(data_dir, profile))
 

@@ -13,25 +13,25 @@ test targets.
 """
 
 import argparse
-import platform
 import statistics
 import sys
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import torch
 from tqdm import tqdm
 
 from wordlm.baselines import score_baselines
-from wordlm.checkpoints import save_model_npz
-from wordlm.data import Corpus, DataError, build_corpus, make_all_windows
+from wordlm.checkpoints import describe_checkpoint, save_model_npz
+from wordlm.data import Corpus, DataError, build_corpus
 from wordlm.files import read_json, write_json
 from wordlm.measures import perplexity
-from wordlm.models import D_MODEL, DEFAULT_HEADS, HIDDEN, Kind, build_model, count_parameters
+from wordlm.models import D_MODEL, DEFAULT_HEADS, HIDDEN, Kind, count_parameters
+from wordlm.models import build_model as build_model  # users of the course import it from here
 from wordlm.results import METRICS, mean_and_deviation
+from wordlm.runs import ClusterError, Engine, Run, TrainedRun, local_engine, plan_runs, ray_engine
 from wordlm.text import CONTEXT_LEN
-from wordlm.training import NonFiniteLoss, Progress, TrainConfig, choose_device, evaluate, train_model
+from wordlm.training import NonFiniteLoss, TrainConfig, choose_device
 
 KINDS: tuple[Kind, ...] = ("mlp", "attention", "multihead")
 SEEDS = (11, 29, 47)
@@ -39,50 +39,6 @@ SEEDS = (11, 29, 47)
 
 class ProtocolError(RuntimeError):
     """The output folder holds runs of another configuration."""
-
-
-@dataclass(frozen=True)
-class Run:
-    """One model to train."""
-
-    kind: Kind
-    heads: int | None
-    """For kind multihead only."""
-    seed: int
-
-    @property
-    def group(self) -> str:
-        """The key of `comparison.json`: the kind, with the head count where it is not the usual four."""
-        return self.kind if self.heads in (None, DEFAULT_HEADS) else f"{self.kind}_h{self.heads}"
-
-    @property
-    def name(self) -> str:
-        """The stem of this run's files."""
-        return f"{self.group}_seed{self.seed}"
-
-
-def plan_runs(kinds: list[Kind], heads: list[int], seeds: list[int]) -> list[Run]:
-    """List the runs, seed by seed, so that a slow hour of the machine falls on every kind alike."""
-    return [
-        Run(kind, count, seed)
-        for seed in seeds
-        for kind in kinds
-        for count in (heads if kind == "multihead" else [None])
-    ]
-
-
-def describe_environment(device: torch.device) -> dict[str, Any]:
-    """Return what the runtimes depend on."""
-    return {
-        "accelerator": device.type,
-        "cuda_available": torch.cuda.is_available(),
-        "cuda_version": torch.version.cuda,
-        "mps_available": torch.backends.mps.is_available(),
-        "platform": platform.platform(),
-        "python": platform.python_version(),
-        "torch": torch.__version__,
-        "threads": torch.get_num_threads(),
-    }
 
 
 def describe_protocol(corpus: Corpus, config: TrainConfig) -> dict[str, Any]:
@@ -118,47 +74,26 @@ def claim_folder(folder: Path, protocol: dict[str, Any]) -> None:
             )
 
 
-def carry_out(
-    run: Run, corpus: Corpus, windows: dict, config: TrainConfig, folder: Path, device: str, on_progress
-) -> None:
-    """Train and score one run; write its weights, then its numbers, whose presence marks it as finished."""
-    config = replace(config, seed=run.seed)
-    model = build_model(run.kind, len(corpus.vocab), run.seed, run.heads)
-    result, history = train_model(
-        model, *windows["train"], *windows["validation"], config, device=device, on_progress=on_progress
-    )
-    test_loss = evaluate(model.to(result["device"]), *windows["test"])
-    metadata = {
-        "kind": run.kind,
-        "heads": run.heads if run.kind == "multihead" else (1 if run.kind == "attention" else None),
-        "vocab_size": len(corpus.vocab),
-        "context_len": CONTEXT_LEN,
-        "d_model": D_MODEL,
-        "hidden": HIDDEN,
-        "seed": run.seed,
-        "config": result["config"],
-        "selected_step": result["selected_step"],
-        "validation_loss": result["validation_loss"],
-        "vocab_sha256": corpus.vocab.sha256,
-        "data_sha256": corpus.digest,
-        "environment": describe_environment(torch.device(result["device"])),
-    }
-    save_model_npz(folder / "heads" / f"{run.name}.npz", model, metadata)
+def save_run(run: Run, trained: TrainedRun, corpus: Corpus, folder: Path) -> None:
+    """Write a run's weights, then its numbers, whose presence marks it as finished."""
+    metadata = describe_checkpoint(run.kind, trained.model, corpus, trained.result)
+    save_model_npz(folder / "heads" / f"{run.name}.npz", trained.model, metadata)
     record = {
+        "group": run.group,
         "seed": run.seed,
         "heads": metadata["heads"],
-        "parameters": count_parameters(model),
-        "selected_step": result["selected_step"],
-        "validation_loss": result["validation_loss"],
-        "test_loss": test_loss,
-        "test_perplexity": perplexity(test_loss),
-        "runtime_seconds": result["runtime_seconds"],
+        "parameters": count_parameters(trained.model),
+        "selected_step": trained.result["selected_step"],
+        "validation_loss": trained.result["validation_loss"],
+        "test_loss": trained.test_loss,
+        "test_perplexity": perplexity(trained.test_loss),
+        "runtime_seconds": trained.result["runtime_seconds"],
         "history": [
-            {"step": p.step, "train_loss": p.train_loss, "validation_loss": p.validation_loss} for p in history
+            {"step": p.step, "train_loss": p.train_loss, "validation_loss": p.validation_loss} for p in trained.history
         ],
         "environment": metadata["environment"],
     }
-    write_json(folder / "runs" / f"{run.name}.json", {"group": run.group, **record})
+    write_json(folder / "runs" / f"{run.name}.json", record)
 
 
 def aggregate(runs: list[dict[str, Any]]) -> dict[str, dict[str, float | None]]:
@@ -194,23 +129,17 @@ def write_comparison(folder: Path) -> None:
     write_json(folder / "benchmark.json", comparison)
 
 
-def run_comparison(runs: list[Run], corpus: Corpus, config: TrainConfig, folder: Path, device: str) -> None:
+def run_comparison(
+    runs: list[Run], corpus: Corpus, config: TrainConfig, folder: Path, device: str, engine: Engine = local_engine
+) -> None:
     """Carry out the runs that `folder` lacks, with one progress bar over all their steps."""
     claim_folder(folder, describe_protocol(corpus, config))
-    windows = make_all_windows(corpus)
     if not (folder / "baselines.json").exists():
         write_json(folder / "baselines.json", score_baselines(corpus))
     todo = [run for run in runs if not (folder / "runs" / f"{run.name}.json").exists()]
     with tqdm(total=len(todo) * config.steps, unit="step", smoothing=0.05) as bar:
-        for run in todo:
-            bar.set_description(run.name)
-
-            def show(progress: Progress) -> None:
-                bar.update(1 if progress.step else 0)
-                if progress.validation_loss is not None:
-                    bar.set_postfix(validation=f"{progress.validation_loss:.4f}")
-
-            carry_out(run, corpus, windows, config, folder, device, show)
+        for run, trained in engine(todo, corpus, config, device, bar):
+            save_run(run, trained, corpus, folder)
             write_comparison(folder)
     write_comparison(folder)
 
@@ -239,8 +168,12 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--steps", type=int, default=defaults.steps)
     parser.add_argument("--batch-size", type=int, default=defaults.batch_size)
     parser.add_argument("--eval-every", type=int, default=defaults.eval_every)
+    parser.add_argument("--engine", choices=["local", "ray"], default="local", help="ray: on a cluster, see README")
+    parser.add_argument("--address", help="of the Ray cluster, host:port; without it Ray uses this machine alone")
     parser.add_argument("--precision", choices=["fp32", "bf16"], default=defaults.precision)
     args = parser.parse_args()
+    if args.address and args.engine != "ray":
+        parser.error("--address names a Ray cluster: add --engine ray")
     for count in args.heads:
         if count < 2 or D_MODEL % count:
             parser.error(f"--heads: {count} must be at least 2 and divide {D_MODEL} (one head is --kinds attention)")
@@ -250,13 +183,17 @@ def parse_arguments() -> argparse.Namespace:
 def main() -> None:
     args = parse_arguments()
     try:
-        device, reason = choose_device(args.device)
-        print(f"device: {device} ({reason})")
+        engine = local_engine
+        if args.engine == "ray":
+            engine = ray_engine(args.address)
+        else:
+            device, reason = choose_device(args.device)
+            print(f"device: {device} ({reason})")
         config = TrainConfig(args.steps, args.batch_size, eval_every=args.eval_every, precision=args.precision)
         corpus = build_corpus(args.data_dir, args.profile)
         runs = plan_runs(args.kinds, args.heads, args.seeds)
-        run_comparison(runs, corpus, config, args.output_dir, args.device)
-    except (DataError, ProtocolError, NonFiniteLoss, ValueError, OSError) as error:
+        run_comparison(runs, corpus, config, args.output_dir, args.device, engine)
+    except (DataError, ProtocolError, ClusterError, NonFiniteLoss, ValueError, OSError) as error:
         sys.exit(f"error: {error}")
     print_table(read_json(args.output_dir / "heads" / "comparison.json"))
 

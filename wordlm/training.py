@@ -5,6 +5,8 @@ nothing.
 """
 
 import copy
+import platform
+import statistics
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -83,9 +85,28 @@ def choose_device(requested: str = "auto") -> tuple[torch.device, str]:
     return torch.device("cpu"), "PyTorch finds neither CUDA nor MPS"
 
 
+def describe_environment(device: torch.device) -> dict[str, Any]:
+    """Return what the runtimes depend on."""
+    return {
+        "accelerator": device.type,
+        "cuda_available": torch.cuda.is_available(),
+        "cuda_version": torch.version.cuda,
+        "mps_available": torch.backends.mps.is_available(),
+        "platform": platform.platform(),
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+        "threads": torch.get_num_threads(),
+    }
+
+
 def autocast(device: torch.device, precision: Precision) -> torch.autocast:
     """Return the context in which matrix products have `precision`."""
     return torch.autocast(device.type, dtype=torch.bfloat16, enabled=precision == "bf16")
+
+
+def make_optimizer(model: nn.Module, config: TrainConfig) -> torch.optim.Optimizer:
+    """Return AdamW over all parameters, its update fused into one pass."""
+    return torch.optim.AdamW(model.parameters(), lr=config.learning_rate, weight_decay=config.weight_decay, fused=True)
 
 
 def train_step(
@@ -145,8 +166,8 @@ def train_model(
     """Train `model` in place with AdamW on batches drawn with replacement, and keep its best validation step.
 
     Returns `(result, history)`. `result` holds `validation_loss`, `selected_step`, `runtime_seconds`,
-    `stopped`, `device`, `device_reason`, `config`; `history` one `Progress` for each validation. Validation
-    runs every `eval_every` steps and after the last one. When `should_stop()` turns true the run ends before
+    `stopped`, `device`, `device_reason`, `environment`, `config`; `history` one `Progress` for each validation.
+    Validation runs every `eval_every` steps and after the last one. When `should_stop()` turns true the run ends before
     the next update; if nothing was validated yet, that is done first, so there is always a best step. The
     model is left at it, on the CPU. The batches depend on the seed alone, not on the model or the device.
 
@@ -157,9 +178,7 @@ def train_model(
     model.to(target_device).train()
     train_contexts, train_targets = train_contexts.to(target_device), train_targets.to(target_device)
     val_contexts, val_targets = val_contexts.to(target_device), val_targets.to(target_device)
-    optimizer = torch.optim.AdamW(
-        model.parameters(), lr=config.learning_rate, weight_decay=config.weight_decay, fused=True
-    )
+    optimizer = make_optimizer(model, config)
     rows = torch.Generator().manual_seed(config.seed)
     history: list[Progress] = []
     best: Progress | None = None
@@ -204,6 +223,39 @@ def train_model(
         "stopped": stopped,
         "device": str(target_device),
         "device_reason": reason,
+        "environment": describe_environment(target_device),
         "config": asdict(config),
     }
     return result, history
+
+
+def measure_pace(
+    model: nn.Module,
+    train_contexts: Windows | Tensor,
+    train_targets: Tensor,
+    val_contexts: Windows | Tensor,
+    val_targets: Tensor,
+    config: TrainConfig,
+    *,
+    device: str = "auto",
+    updates: int = 3,
+) -> tuple[float, float]:
+    """Return the seconds of one update and of one validation, from a few updates and a part of a validation.
+
+    `model` is changed: give one that is not needed.
+    """
+    target_device, _ = choose_device(device)
+    model.to(target_device)
+    optimizer = make_optimizer(model, config)
+    batch = torch.arange(config.batch_size) % len(train_targets)
+    contexts, targets = train_contexts[batch].to(target_device), train_targets[batch].to(target_device)
+    seconds = []
+    for _ in range(1 + updates):  # the first one pays for buffers
+        start = time.perf_counter()
+        train_step(model, optimizer, contexts, targets, config.precision)
+        seconds.append(time.perf_counter() - start)
+    part = min(len(val_targets), EVALUATION_BATCH // 2)
+    start = time.perf_counter()
+    evaluate(model, val_contexts[:part], val_targets[:part], precision=config.precision)
+    validation = (time.perf_counter() - start) * len(val_targets) / part
+    return statistics.median(seconds[1:]), validation

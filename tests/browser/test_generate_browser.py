@@ -15,7 +15,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import CHROMIUM, FLAGS, start_server, stop_server
-from wordlm.checkpoints import load_bundled
+from wordlm.checkpoints import open_checkpoint
 from wordlm.engines import TorchEngine
 from wordlm.files import ARTIFACTS, REPOSITORY
 from wordlm.generation import Decoding, candidate_probabilities, generate
@@ -52,7 +52,7 @@ def serve_from(page: Page, folder: Path) -> list[str]:
 
 
 def greedy_words(name: str, vocab) -> list[str]:
-    model = load_bundled(ARTIFACTS / "heads" / f"{name}.npz")[1]
+    model = open_checkpoint(ARTIFACTS / "heads" / f"{name}.npz")[1]
     story = generate(TorchEngine(model), encode_prompt(PROMPT, vocab).ids, Decoding(60))
     return vocab.decode(story.new_ids)
 

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from tests.pages.screen import Screen
-from wordlm.checkpoints import load_bundled
+from wordlm.checkpoints import open_checkpoint
 from wordlm.files import ARTIFACTS
 from wordlm.text import encode_prompt
 
@@ -23,7 +23,7 @@ def open_page() -> Callable[..., Screen]:
 @pytest.fixture(scope="session")
 def bundled():
     """Load a bundled model by its file's stem."""
-    return lambda name: load_bundled(ARTIFACTS / "heads" / f"{name}.npz")[1]
+    return lambda name: open_checkpoint(ARTIFACTS / "heads" / f"{name}.npz")[1]
 
 
 @pytest.fixture(scope="session")

@@ -2,11 +2,12 @@
 
 import datetime
 
+import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
-from wordlm.inspection import Checks, Inspection
+from wordlm.inspection import Checks
 from wordlm.text import UNK, EncodedPrompt
 from wordlm.ui.charts import MENU, head_hue
 from wordlm.ui.components import copy_link
@@ -31,11 +32,10 @@ def say_what_was_read(prompt: EncodedPrompt) -> None:
     st.caption(" · ".join(said))
 
 
-def heads_in_words(inspection: Inspection, prompt: EncodedPrompt, query: int) -> None:
-    """Say where each head looks most from one query, each head with its hue."""
+def heads_in_words(weights: np.ndarray, prompt: EncodedPrompt, query: int) -> None:
+    """Say where each head looks most from one query, each head with its hue. `weights` (H, n, n)."""
     said = []
-    for head in range(inspection.heads):
-        row = inspection.weights[head, query]
+    for head, row in enumerate(weights[:, query]):
         key = int(row.argmax())
         said.append(
             f'<span><i style="background:{head_hue(head)}"></i>head {head + 1}: '

@@ -121,7 +121,7 @@ def browser_engine(
     written_by = digests[story["modelId"]]
     try:
         made = received_story(story, vocab)
-        began = Start(str(story["start"]["text"]), list(made.start_ids), start.continuation)
+        began = Start(str(story["start"]["text"]), list(made.start_ids), start.vocab, start.continuation)
     except (KeyError, TypeError, ValueError):  # not what our script sends
         st.error("The browser sent something that is no story. Reload the page and try again.")
         return None

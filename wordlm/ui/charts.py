@@ -385,3 +385,32 @@ def interval_points(table: pd.DataFrame, groups: dict[str, tuple[str, str, str]]
     figure.update_xaxes(type="category", fixedrange=True)
     figure.update_yaxes(title=axis_title, zeroline=True, fixedrange=True)
     return figure
+
+
+def loss_curves(losses: list[float], validations: dict[int, float]) -> go.Figure:
+    """Draw the training loss of each update, thin, and smoothed, and the validation losses by step."""
+    steps = np.arange(1, len(losses) + 1)
+    # An exponential mean over about a twentieth of the run; more points than pixels would only slow the page.
+    smoothed = pd.Series(losses, dtype=float).ewm(span=max(3, len(losses) / 20)).mean().to_numpy()
+    shown = slice(None, None, max(1, len(losses) // 600))
+    faint, strong = {"color": "#888888", "width": 1}, {"color": ACCENT, "width": 2}
+    hover = "step %{x}: %{y:.4f}<extra></extra>"
+    figure = go.Figure(
+        [
+            go.Scatter(x=steps[shown], y=np.array(losses)[shown], name="training", line=faint, hovertemplate=hover),
+            go.Scatter(x=steps[shown], y=smoothed[shown], name="smoothed", line=strong, hovertemplate=hover),
+            go.Scatter(
+                x=list(validations),
+                y=list(validations.values()),
+                name="validation",
+                mode="lines+markers",
+                line={"color": SECOND, "width": 2},
+                marker={"size": 8},
+                hovertemplate=hover,
+            ),
+        ]
+    )
+    figure.update_layout(height=320, margin={"l": 8, "r": 8, "t": 28, "b": 8}, legend=LEGEND_ABOVE)
+    figure.update_xaxes(title="updates", rangemode="tozero", fixedrange=True)
+    figure.update_yaxes(title="loss, nats per token", fixedrange=True)
+    return figure

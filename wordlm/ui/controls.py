@@ -11,10 +11,22 @@ import numpy as np
 import streamlit as st
 
 from wordlm.ablation import Fill
-from wordlm.text import UNK, EncodedPrompt, Vocab, tokenize, typed_words
+from wordlm.text import UNK, EncodedPrompt, Vocab, encode_prompt, tokenize, typed_words
+from wordlm.training import Precision
 from wordlm.ui.charts import FirstToken, Scale
 from wordlm.ui.escape import for_markdown, shortened
-from wordlm.ui.resources import MODELS, SEEDS, Checkpoint, checkpoint, encode, model_title, vocabulary
+from wordlm.ui.job import MOST_STEPS, MOST_VALIDATIONS
+from wordlm.ui.resources import (
+    MODELS,
+    SEEDS,
+    Checkpoint,
+    checkpoint,
+    encode,
+    models_beside,
+    offered_models,
+    vocabulary,
+    vocabulary_of,
+)
 
 PROMPT, MODEL, SEED = "prompt", "model", "seed"
 QUERY, KEY, HEAD, PICTURE, SCALE, FIRST, WORD = "query", "key", "head", "picture", "scale", "first", "word"
@@ -26,6 +38,8 @@ DEFAULT_MODEL = "4"
 Picture = Literal["all heads", "one head"]
 ENGINES = ("ONNX Runtime", "PyTorch", "your browser")
 WAYS = ("WebAssembly", "WebGPU")
+STORIES = ("smoke stories", "6,000 stories", "a text of mine")
+VOCABULARIES = ("the bundled one", "its own")
 
 
 @dataclass(frozen=True)
@@ -41,13 +55,25 @@ class Choice:
     @property
     def word_ids(self) -> tuple[int, ...]:
         """The ids of all words of the text, also of those that the context has no room for."""
-        return tuple(typed_words(self.text, vocabulary())[1])
+        return tuple(typed_words(self.text, vocabulary_of(self.checkpoint))[1])
+
+    @property
+    def bundled_prompt(self) -> EncodedPrompt:
+        """The text as the bundled models read it."""
+        return encode_prompt(self.text, vocabulary())
 
     @property
     def compared(self) -> list[Checkpoint]:
-        """One head and four heads, and the chosen attention model where it is another."""
-        models = dict.fromkeys(["1", "4", *([] if self.checkpoint.heads is None else [self.checkpoint.model])])
-        return [checkpoint(model, self.seed) for model in models]
+        """One head and four heads, and the chosen attention model where it is another.
+
+        A model with a vocabulary of its own stands alone, since it reads other ids.
+        """
+        beside = models_beside(self.checkpoint)
+        models = [
+            *(["1", "4"] if "1" in beside else []),
+            *([] if self.checkpoint.heads is None else [self.checkpoint.model]),
+        ]
+        return [checkpoint(model, self.seed) for model in dict.fromkeys(models)]
 
 
 # What a link may say for the controls that always offer the same.
@@ -63,6 +89,10 @@ _OFFERED = {
     FILL: get_args(Fill),
     "engine": ENGINES,
     "way": WAYS,
+    "trained": MODELS,
+    "stories": STORIES,
+    "words": VOCABULARIES,
+    "precision": get_args(Precision),
 }
 RANGES = {
     "limit": (5, 200),
@@ -70,8 +100,14 @@ RANGES = {
     "top_k": (0, 4000),
     "top_p": (0.05, 1.0),
     "draw_seed": (0, 10**6),
+    "steps": (1, MOST_STEPS),
+    "batch": (8, 2048),
+    "rate": (0.00001, 1.0),
+    "decay": (0.0, 1.0),
+    "train_seed": (0, 10**6),
+    "validations": (1, MOST_VALIDATIONS),
 }
-"""What the settings of a generation span, by their names in the URL."""
+"""What the settings of a generation and of a training span, by their names in the URL."""
 
 _LINK_READ, _LINK_WORDS = "link_read", "link_words"
 
@@ -110,6 +146,7 @@ def _check_link(name: str, offered: Sequence[str]) -> None:
 
 def draw_shared_controls() -> None:
     """Draw prompt, model and seed in one row (under each other on a phone)."""
+    _forget_unless_offered(MODEL, offered_models())
     with st.container(key="shared", horizontal=True, vertical_alignment="bottom", gap="small"):
         st.text_input(
             "Prompt",
@@ -121,12 +158,13 @@ def draw_shared_controls() -> None:
         )
         st.segmented_control(
             "Model: MLP, or attention with this many heads",
-            MODELS,
+            offered_models(),
             default=DEFAULT_MODEL,
             required=True,
             key=MODEL,
             bind="query-params",
-            help="All attention models have the same 1,321,120 parameters; only the number of heads differs.",
+            help="All attention models have the same 1,321,120 parameters; only the number of heads differs. "
+            "What you train on the Train page joins them here.",
         )
         st.segmented_control(
             "Seed",
@@ -145,7 +183,7 @@ def shared_choice() -> Choice:
     seed = state[SEED] or SEEDS[0]
     chosen = checkpoint(state[MODEL] or DEFAULT_MODEL, seed)
     text = state[PROMPT] or ""
-    return Choice(text, encode(text), chosen, seed)
+    return Choice(text, encode(text, chosen), chosen, seed)
 
 
 def nothing_to_see_without_heads(choice: Choice) -> bool:
@@ -157,9 +195,9 @@ def nothing_to_see_without_heads(choice: Choice) -> bool:
 
 def say_other_seed(choice: Choice) -> None:
     """Say so where the chosen seed is not bundled for the chosen model."""
-    if choice.checkpoint.seed != choice.seed:
+    if choice.checkpoint.seed != choice.seed and not choice.checkpoint.digest:
         st.caption(
-            f"{model_title(choice.checkpoint.model)} is bundled with seed {choice.checkpoint.seed} only, "
+            f"{choice.checkpoint.title} is bundled with seed {choice.checkpoint.seed} only, "
             f"so that one is shown instead of {choice.seed}."
         )
 
@@ -254,12 +292,15 @@ def choose_shading() -> Shading:
     )
 
 
-def choose_other_model(default: str) -> Checkpoint:
-    """Let the visitor choose model B beside the shared one, A."""
+def choose_other_model(beside: Checkpoint) -> Checkpoint:
+    """Let the visitor choose model B beside the shared one, A: any that reads the same ids."""
+    offered = models_beside(beside)
+    default = "1" if "1" in offered else offered[0]
+    _forget_unless_offered(OTHER_MODEL, offered)
     with st.container(key="other_model", horizontal=True, vertical_alignment="bottom"):
         model = st.segmented_control(
             "B: MLP, or attention with this many heads",
-            MODELS,
+            offered,
             default=default,
             required=True,
             key=OTHER_MODEL,
@@ -269,7 +310,7 @@ def choose_other_model(default: str) -> Checkpoint:
             "Seed of B", SEEDS, default=SEEDS[0], required=True, key=OTHER_SEED, bind="query-params"
         )
     chosen = checkpoint(model or default, seed or SEEDS[0])
-    if chosen.seed != seed:
+    if chosen.seed != seed and not chosen.digest:
         st.caption(f"{chosen.title} is bundled with seed {chosen.seed} only.")
     return chosen
 
@@ -284,11 +325,12 @@ def choose_heads_off(heads: int) -> tuple[int, ...]:
     return tuple(sorted(int(head) - 1 for head in chosen))
 
 
-def choose_fill() -> Fill:
+def choose_fill(fills: Sequence[Fill]) -> Fill:
     """Let the visitor choose what a switched-off head gives."""
+    _forget_unless_offered(FILL, fills)
     return st.segmented_control(
         "What it gives instead",
-        get_args(Fill),
+        fills,
         default="zero",
         required=True,
         key=FILL,
@@ -336,7 +378,7 @@ def pick_cell(prompt: EncodedPrompt, head: int, query: int, key: int) -> None:
     st.session_state[KEY] = str(prompt.positions[key])
 
 
-def _forget_unless_offered(key: str, options: list[str]) -> None:
+def _forget_unless_offered(key: str, options: Sequence[str]) -> None:
     """Drop a choice that another prompt or model no longer offers, before its widget is drawn."""
     if st.session_state.get(key) not in options:
         st.session_state.pop(key, None)

@@ -18,14 +18,13 @@ from wordlm.ui.charts import ACCENT
 from wordlm.ui.controls import RANGES
 from wordlm.ui.escape import for_html, for_markdown
 from wordlm.ui.resources import (
-    MODELS,
     SEEDS,
     Checkpoint,
     checkpoint,
     data_is_present,
     load_seconds_of,
     model_of,
-    model_title,
+    models_beside,
     story_corpus,
 )
 
@@ -44,6 +43,8 @@ class Start:
     text: str
     ids: list[int]
     """What the model reads, the start mark included."""
+    vocab: Vocab
+    """What the ids mean."""
     continuation: list[str] | None = None
     """For a real story, the words that follow there."""
 
@@ -56,7 +57,7 @@ def choose_start(prompt: str, vocab: Vocab) -> Start:
     kind = st.selectbox("Start", kinds, key="start", persist_state="session")
     if kind not in ("a training story", "a held-out story"):
         text = prompt if kind == "the prompt above" else kind
-        return Start(text, [BOS, *typed_words(text, vocab)[1]])
+        return Start(text, [BOS, *typed_words(text, vocab)[1]], vocab)
     try:
         corpus = story_corpus()
     except DataError as error:
@@ -66,9 +67,9 @@ def choose_start(prompt: str, vocab: Vocab) -> Start:
     number, length = st.columns(2)
     story = number.number_input("Story", 1, len(stream.starts) - 1, 1, key="story", bind="query-params")
     words = length.slider("Words of its opening", 3, 60, 20, key="opening", bind="query-params")
-    opening = opening_of(stream, vocab, int(story) - 1, words)
+    opening = opening_of(stream, corpus.vocab, int(story) - 1, words)
     text = " ".join(UNKNOWN_MARK if word == SPECIALS[UNK] else word for word in opening.words)
-    return Start(text, [BOS, *typed_words(text, vocab)[1]], opening.continuation)
+    return Start(text, [BOS, *typed_words(text, vocab)[1]], vocab, opening.continuation)
 
 
 def choose_decoding() -> Decoding:
@@ -91,13 +92,13 @@ def choose_decoding() -> Decoding:
     return Decoding(limit, temperature, int(top_k), top_p, int(seed), unknown)
 
 
-def choose_models(default: str, engine: str) -> list[str]:
-    """Let the visitor choose the models that write side by side."""
-    offered = list(MODELS) if engine == "PyTorch" else list(EXPORTED)
+def choose_models(default: Checkpoint, engine: str) -> list[str]:
+    """Let the visitor choose the models that write side by side; they read the same ids."""
+    offered = models_beside(default) if engine == "PyTorch" else list(EXPORTED)
     kept = [model for model in st.session_state.get("writers") or [] if model in offered]
     if "writers" in st.session_state and kept != st.session_state["writers"]:
         del st.session_state["writers"]
-    first = default if default in offered else "4"
+    first = default.model if default.model in offered else "4"
     chosen = st.pills(
         "Models, side by side: MLP or number of heads",
         offered,
@@ -108,9 +109,7 @@ def choose_models(default: str, engine: str) -> list[str]:
     )
     if engine != "PyTorch":
         other = (
-            ""
-            if default in offered
-            else f" So {model_title(default)} cannot write with it; 4 heads is offered instead."
+            "" if default.model in offered else f" So {default.title} cannot write with it; 4 heads is offered instead."
         )
         st.caption(
             f"ONNX files are bundled for the MLP, 1 head and 4 heads at seed 11.{other} PyTorch runs every model."
@@ -156,27 +155,28 @@ def warn_of_unknown_start(start: Start) -> None:
         )
 
 
-def story_html(text: str, story: Generation, chosen: Checkpoint, vocab: Vocab) -> str:
-    """Return start and story as HTML; a new word is tinted by its probability and links to Explore at that moment."""
-    words, read = [], [text]
+def story_html(start: Start, story: Generation, chosen: Checkpoint) -> str:
+    """Return start and story as HTML; a new word is tinted by its probability and links to Explore at that moment.
+
+    An own model's words link to nothing: a new tab is a new session, which does not have it.
+    """
+    words, read, vocab = [], [start.text], start.vocab
     for choice in story.choices:
         if choice.id == EOS:
             break
         read.append(UNKNOWN_MARK if choice.id == UNK else vocab.itos[choice.id])
         view = urlencode({"prompt": " ".join(read), "model": chosen.model, "seed": chosen.seed})
         tint = f"background: color-mix(in srgb, {ACCENT} {round(45 * choice.probability)}%, transparent)"
-        words.append(
-            f'<a href="./?{html.escape(view)}" target="_blank" style="{tint}" title="{choice.probability:.3f}">'
-            f"{for_html(vocab.itos[choice.id])}</a>"
-        )
-    return f'<div class="story"><em>{for_html(text)}</em> {" ".join(words)}</div>'
+        link = "" if chosen.digest else f' href="./?{html.escape(view)}" target="_blank"'
+        words.append(f'<a{link} style="{tint}" title="{choice.probability:.3f}">{for_html(vocab.itos[choice.id])}</a>')
+    return f'<div class="story"><em>{for_html(start.text)}</em> {" ".join(words)}</div>'
 
 
 Stories = dict[str, tuple[Checkpoint, Generation]]
 """What was written side by side, by heading."""
 
 
-def write_together(stories: Stories, text: str, vocab: Vocab) -> None:
+def write_together(stories: Stories, start: Start) -> None:
     """Let all stories take turns, one call each, and show every word as it comes.
 
     A press on Stop, or on anything else, ends this run of the page at the next drawing, within one call a story.
@@ -188,16 +188,17 @@ def write_together(stories: Stories, text: str, vocab: Vocab) -> None:
     while any(story.stop is None for _, story in stories.values()):
         for name, (chosen, story) in stories.items():
             if story.advance() is not None:
-                places[name].html(story_html(text, story, chosen, vocab))
+                places[name].html(story_html(start, story, chosen))
 
 
-def show_stories(stories: Stories, text: str, vocab: Vocab) -> None:
+def show_stories(stories: Stories, start: Start) -> None:
     """Draw finished stories side by side, with why each stopped."""
     for (name, (chosen, story)), column in zip(stories.items(), st.columns(len(stories)), strict=True):
         with column:
             st.markdown(f"**{name}**")
-            st.html(story_html(text, story, chosen, vocab))
-            st.caption(f"Stopped because {story.stop}. A click on a word opens Explore at that moment, in a new tab.")
+            st.html(story_html(start, story, chosen))
+            opens = "" if chosen.digest else " A click on a word opens Explore at that moment, in a new tab."
+            st.caption(f"Stopped because {story.stop}.{opens}")
 
 
 def choice_table(story: Generation, vocab: Vocab) -> pd.DataFrame:
@@ -225,15 +226,15 @@ def _shown(value: object) -> str:
     return f"{value:.3f}" if isinstance(value, float) else str(value)
 
 
-def export_json(text: str, stories: Stories, vocab: Vocab) -> str:
+def export_json(start: Start, stories: Stories) -> str:
     """Return the runs as JSON: start, words, probabilities, report."""
     return json.dumps(
         {
-            "start": text,
+            "start": start.text,
             "stories": {
                 name: {
-                    "text": story_text(story, vocab),
-                    "words": vocab.decode(story.new_ids),
+                    "text": story_text(story, start.vocab),
+                    "words": start.vocab.decode(story.new_ids),
                     "probabilities": [choice.probability for choice in story.choices],
                     "report": story.report(),
                 }
@@ -245,9 +246,12 @@ def export_json(text: str, stories: Stories, vocab: Vocab) -> str:
     )
 
 
-def export_text(text: str, stories: Stories, vocab: Vocab) -> str:
+def export_text(start: Start, stories: Stories) -> str:
     """Return the stories for reading."""
-    return "\n\n".join(f"{name}\n{text} {story_text(story, vocab)}" for name, (_, story) in stories.items()) + "\n"
+    return (
+        "\n\n".join(f"{name}\n{start.text} {story_text(story, start.vocab)}" for name, (_, story) in stories.items())
+        + "\n"
+    )
 
 
 def interrupt_all(stories: Stories) -> None:

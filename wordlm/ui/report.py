@@ -6,9 +6,8 @@ import html
 import pandas as pd
 import plotly.graph_objects as go
 
-from wordlm.files import ARTIFACTS, sha256_file
 from wordlm.ui.charts import MENU
-from wordlm.ui.resources import Checkpoint
+from wordlm.ui.resources import Checkpoint, weights_digest
 
 # The app's own charts save PNG; those of the report save SVG.
 _MENU = MENU | {"toImageButtonOptions": {"format": "svg"}}
@@ -33,8 +32,9 @@ def html_report(
     parts = [f"<h1>{html.escape(title)}</h1>"]
     parts.append(f'<p>Prompt: <b><bdi style="white-space: pre-wrap">{html.escape(text)}</bdi></b></p><ul>')
     for one in checkpoints:
-        digest = sha256_file(ARTIFACTS / "heads" / one.file)
-        parts.append(f"<li>{html.escape(one.name)}: <code>{one.file}</code>, SHA-256 <code>{digest}</code></li>")
+        parts.append(
+            f"<li>{html.escape(one.name)}: <code>{one.file}</code>, SHA-256 <code>{weights_digest(one)}</code></li>"
+        )
     parts.append(f"</ul><p>Made on {today.isoformat()}. Row = query, column = key; weights are after the softmax.</p>")
     for place, (name, figure) in enumerate(figures.items()):
         # The first picture brings the drawing library along, 4 MB, so the file needs no network.

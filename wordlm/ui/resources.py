@@ -12,42 +12,48 @@ import numpy as np
 import streamlit as st
 import torch
 
-from wordlm.checkpoints import load_bundled
+from wordlm.checkpoints import open_checkpoint
 from wordlm.compare import LIKENESS_TEXTS, head_likeness
-from wordlm.data import Corpus, build_corpus, make_all_windows, stories_path
-from wordlm.files import ARTIFACTS, REPOSITORY, read_json
+from wordlm.data import Corpus, build_corpus, corpus_from_stories, make_all_windows, stories_in, stories_path
+from wordlm.files import ARTIFACTS, REPOSITORY, read_json, sha256_file
 from wordlm.inspection import Inspection, inspect_ids, next_probabilities
 from wordlm.models import DEFAULT_HEADS, LanguageModel
 from wordlm.results import check_comparison
 from wordlm.scoring import WordScores, score_words
+from wordlm.smoke import smoke_stories
 from wordlm.text import EncodedPrompt, Vocab, encode_prompt, tokenize
+from wordlm.ui.own_models import own_models
 
 DATA_DIR = Path(os.environ.get("WORDLM_DATA", REPOSITORY / "work" / "data"))
 """Where `python -m wordlm.prepare_data` leaves the stories; the app works without them."""
 
 MLP = "MLP"
 MODELS = (MLP, "1", "2", "4", "8", "16")
-"""What the model control offers: the MLP, or a number of heads."""
+"""The bundled models: the MLP, or a number of heads."""
 SEEDS = (11, 29, 47)
 _SEEDS_OF = {"1": SEEDS, "4": SEEDS}  # the others are bundled with the first seed only
 
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """One bundled model. `model` is an entry of `MODELS`."""
+    """One bundled model, or one of the visitor's own. The key of every cache."""
 
     model: str
+    """An entry of `MODELS`, or the name of an own model."""
     seed: int
-
-    @property
-    def heads(self) -> int | None:
-        """The number of heads; None for the MLP, which has none."""
-        return None if self.model == MLP else int(self.model)
+    heads: int | None
+    """None for an MLP, which has none."""
+    digest: str = ""
+    """Of an own model's weights, so that two visitors' models of one name are never taken for each other."""
 
     @property
     def title(self) -> str:
-        """The model in words: "4 heads"."""
-        return model_title(self.model)
+        """The model in words: "4 heads", "own 1 (4 heads)"."""
+        return (
+            f"{self.model} ({model_title(MLP if self.heads is None else str(self.heads))})"
+            if self.digest
+            else (model_title(self.model))
+        )
 
     @property
     def name(self) -> str:
@@ -56,7 +62,9 @@ class Checkpoint:
 
     @property
     def file(self) -> str:
-        """The checkpoint's file name in `artifacts/heads`."""
+        """The checkpoint's file name, in `artifacts/heads` if it is bundled."""
+        if self.digest:
+            return f"{self.model.replace(' ', '_')}.npz"
         kind = {None: "mlp", 1: "attention", DEFAULT_HEADS: "multihead"}.get(self.heads, f"multihead_h{self.heads}")
         return f"{kind}_seed{self.seed}.npz"
 
@@ -67,9 +75,23 @@ def model_title(model: str) -> str:
 
 
 def checkpoint(model: str, seed: int) -> Checkpoint:
-    """Return the bundled checkpoint of `model` at `seed`, or at the first seed where that one is not bundled."""
+    """Return the checkpoint of `model` at `seed`, or at the seed that it has where that one is not bundled."""
+    if (own := own_models().get(model)) is not None:
+        return Checkpoint(model, own.seed, own.heads, own.digest)
     available = _SEEDS_OF.get(model, SEEDS[:1])
-    return Checkpoint(model, seed if seed in available else available[0])
+    return Checkpoint(model, seed if seed in available else available[0], None if model == MLP else int(model))
+
+
+def offered_models() -> tuple[str, ...]:
+    """Return what the model control offers: the bundled ones and the visitor's own."""
+    return (*MODELS, *own_models())
+
+
+def models_beside(chosen: Checkpoint) -> list[str]:
+    """Return the models that read the same ids as `chosen`, itself among them: those with its vocabulary."""
+    wanted = vocabulary_of(chosen).sha256
+    bundled = MODELS if wanted == vocabulary().sha256 else ()
+    return [*bundled, *(name for name, own in own_models().items() if own.vocab.sha256 == wanted)]
 
 
 @st.cache_resource(show_spinner=False)
@@ -78,26 +100,36 @@ def vocabulary() -> Vocab:
     return Vocab.load(ARTIFACTS / "vocab.json")
 
 
+def vocabulary_of(chosen: Checkpoint) -> Vocab:
+    """Return the vocabulary that a checkpoint was trained with."""
+    return own_models()[chosen.model].vocab if chosen.digest else vocabulary()
+
+
 def model_of(chosen: Checkpoint) -> LanguageModel:
-    """Return the trained model of a bundled checkpoint."""
-    return _loaded(chosen)[0]
+    """Return the trained model of a checkpoint."""
+    return own_models()[chosen.model].model if chosen.digest else _loaded(chosen)[0]
+
+
+def weights_digest(chosen: Checkpoint) -> str:
+    """Return the SHA-256 of a bundled file, or of an own model's weights."""
+    return chosen.digest or sha256_file(ARTIFACTS / "heads" / chosen.file)
 
 
 def load_seconds_of(chosen: Checkpoint) -> float:
-    """Return how long loading took when the first visitor needed the model."""
-    return _loaded(chosen)[1]
+    """Return how long loading took when the first visitor needed the model; 0 for an own one, which is at hand."""
+    return 0.0 if chosen.digest else _loaded(chosen)[1]
 
 
 @st.cache_resource(show_spinner="Loading the model …")
 def _loaded(chosen: Checkpoint) -> tuple[LanguageModel, float]:
     start = time.perf_counter()
-    model = load_bundled(ARTIFACTS / "heads" / chosen.file, vocabulary())[1]
+    model = open_checkpoint(ARTIFACTS / "heads" / chosen.file, vocabulary())[1]
     return model, time.perf_counter() - start
 
 
-def encode(text: str) -> EncodedPrompt:
-    """Encode a prompt with the bundled vocabulary."""
-    return encode_prompt(text, vocabulary())
+def encode(text: str, chosen: Checkpoint) -> EncodedPrompt:
+    """Encode a prompt with a checkpoint's vocabulary."""
+    return encode_prompt(text, vocabulary_of(chosen))
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)
@@ -132,9 +164,9 @@ def ablations() -> dict:
     return read_json(ARTIFACTS / "heads" / "ablation.json")
 
 
-def ablation_of(chosen: Checkpoint) -> dict:
-    """Return the stored losses of one attention checkpoint."""
-    return ablations()["checkpoints"][chosen.file.removesuffix(".npz")]
+def ablation_of(chosen: Checkpoint) -> dict | None:
+    """Return the stored losses of one attention checkpoint; None for an own one, which was never measured."""
+    return None if chosen.digest else ablations()["checkpoints"][chosen.file.removesuffix(".npz")]
 
 
 def mean_messages_of(chosen: Checkpoint) -> torch.Tensor:
@@ -151,6 +183,18 @@ def data_is_present() -> bool:
 def story_corpus() -> Corpus:
     """Return the prepared stories, encoded."""
     return build_corpus(DATA_DIR, "dgx")
+
+
+@st.cache_resource(show_spinner=False)
+def smoke_corpus(own_vocabulary: bool) -> Corpus:
+    """Return the built-in smoke stories, encoded with the bundled vocabulary or with their own."""
+    return corpus_from_stories(smoke_stories(), "smoke", None if own_vocabulary else vocabulary())
+
+
+@st.cache_resource(scope="session", max_entries=2, show_spinner="Reading your text …")
+def text_corpus(content: bytes, own_vocabulary: bool) -> Corpus:
+    """Return the stories of a visitor's text, encoded. Raises `DataError`."""
+    return corpus_from_stories(stories_in(content), "text", None if own_vocabulary else vocabulary())
 
 
 @st.cache_resource(show_spinner=False)

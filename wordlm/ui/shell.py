@@ -10,6 +10,7 @@ import streamlit as st
 
 from wordlm.files import REPOSITORY
 from wordlm.ui.controls import draw_shared_controls, link_is_read, say_what_a_link_got_wrong
+from wordlm.ui.own_models import keep_finished_training
 
 _INSIDE = "inside_app"
 _STYLE = Path(__file__).with_name("style.css")
@@ -28,12 +29,14 @@ def run_app() -> None:
             st.Page(pages / "switch_off.py", title="Switch heads off", url_path="switch_off"),
             st.Page(pages / "perplexity.py", title="Perplexity", url_path="perplexity"),
             st.Page(pages / "generate.py", title="Generate", url_path="generate"),
+            st.Page(pages / "train.py", title="Train", url_path="train"),
             st.Page(pages / "benchmark.py", title="Benchmark", url_path="benchmark"),
         ],
         position="top",
     )
     st.html(_STYLE)
     say_what_a_link_got_wrong()
+    keep_finished_training()
     draw_shared_controls()
     st.session_state[_INSIDE] = True
     try:

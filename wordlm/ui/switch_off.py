@@ -1,5 +1,7 @@
 """What the Switch-heads-off page says and draws."""
 
+from typing import get_args
+
 import pandas as pd
 import streamlit as st
 
@@ -17,6 +19,19 @@ WORTH_HELP = {
     "message norm": "In your prompt: the length of what the head adds to the last word",
     "largest weight": "In your prompt: the largest weight in the head's last row",
 }
+
+
+def fills_of(chosen: Checkpoint) -> tuple[Fill, ...]:
+    """Return what a switched-off head of this checkpoint can give: its mean message only where that was measured."""
+    return get_args(Fill) if ablation_of(chosen) is not None else ("zero",)
+
+
+def say_not_measured(chosen: Checkpoint) -> None:
+    """Say why an own model has no losses on the test set."""
+    st.info(
+        f"This was measured for the bundled models; {chosen.title} is your own. Download its file on the Train page, "
+        "put it in a folder, and `python -m wordlm.ablate --heads-dir FOLDER` measures it."
+    )
 
 
 def heads_named(off: tuple[int, ...]) -> str:

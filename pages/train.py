@@ -1,0 +1,31 @@
+from wordlm.ui.shell import inside_app
+
+inside_app()
+
+import streamlit as st
+
+from wordlm.ui import controls
+from wordlm.ui import train as view
+
+choice = controls.shared_choice()
+
+st.subheader("How does a model learn to attend?")
+view.say_device()
+corpus = view.choose_stories()
+model, config = view.choose_settings()
+
+job = view.job_of_visitor()
+order = None if corpus is None else view.order_of(model, config, corpus, choice.text)
+if order is not None and not (job and job.is_active):
+    view.say_duration(order)
+view.start_and_stop(order, job)
+
+if job is None:
+    view.say_line(None)
+else:
+    view.follow(job)
+    if not job.is_active:
+        view.outcome(job)
+
+st.subheader("Which models are yours?")
+view.your_models()

@@ -1,0 +1,224 @@
+"""Training at the press of a button: one run at a time for all visitors of this process, the others wait in line.
+
+One thread trains; it calls nothing of Streamlit. Pages hold their `Job` and look at it. A run ends by itself,
+when its visitor presses Stop, when the visitor has been gone for a while, or with an error, and in every case the
+next one begins.
+"""
+
+import logging
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+import numpy as np
+import torch
+
+from wordlm.checkpoints import describe_checkpoint
+from wordlm.data import Corpus, Windows, make_all_windows
+from wordlm.inspection import attention_weights
+from wordlm.models import Kind, LanguageModel, build_model
+from wordlm.text import EncodedPrompt
+from wordlm.training import NonFiniteLoss, Progress, TrainConfig, measure_pace, train_model
+
+VALIDATION_TARGETS = 4096
+"""At most so many, evenly spread over the validation stories: so that Stop never waits for a long validation."""
+GRACE_SECONDS = 30.0
+LONGEST_LINE = 8
+MOST_STEPS = 6000
+MOST_VALIDATIONS = 40
+
+
+class State(Enum):
+    """Where a job stands, in the words of the page."""
+
+    WAITING = "waiting"
+    RUNNING = "running"
+    FINISHED = "finished"
+    STOPPED = "stopped"
+    FAILED = "failed"
+
+
+class LineIsFull(RuntimeError):
+    """Too many visitors wait already."""
+
+
+@dataclass(frozen=True)
+class Order:
+    """What a visitor asks to be trained."""
+
+    kind: Kind
+    heads: int | None
+    """For kind multihead only."""
+    config: TrainConfig
+    corpus: Corpus
+    source: str
+    """The stories in words."""
+    prompt: EncodedPrompt
+    """Whose heatmaps are kept, encoded with the corpus's vocabulary."""
+
+
+@dataclass(eq=False)
+class Job:
+    """One training of one visitor. Only the training thread writes to it, but for `stop` and `kept_as`."""
+
+    order: Order
+    owner: str
+    state: State = State.WAITING
+    reason: str = ""
+    """Why it failed or stopped."""
+    device: str = ""
+    losses: list[float] = field(default_factory=list)
+    """The training loss of each update, in nats per token; at most `MOST_STEPS`."""
+    history: list[Progress] = field(default_factory=list)
+    """The validations; at most `MOST_VALIDATIONS` and one."""
+    weights: dict[int, np.ndarray] = field(default_factory=dict)
+    """The prompt's attention weights (H, n, n) after so many steps: at 0 and at each validation."""
+    seconds: float = 0.0
+    result: dict[str, Any] | None = None
+    metadata: dict[str, Any] | None = None
+    model: LanguageModel | None = None
+    kept_as: str = ""
+    """The name under which its visitor's session keeps the model."""
+    stop: threading.Event = field(default_factory=threading.Event)
+    seen: float = field(default_factory=time.monotonic)
+    """When its visitor was last known to be there."""
+
+    @property
+    def is_active(self) -> bool:
+        """Whether it waits or runs."""
+        return self.state in (State.WAITING, State.RUNNING)
+
+    @property
+    def seconds_left(self) -> float | None:
+        """What the rest will take at the pace so far; None before the first updates."""
+        done = len(self.losses)
+        return self.seconds / done * (self.order.config.steps - done) if done else None
+
+    def note(self, progress: Progress, model: LanguageModel) -> None:
+        """Keep what the loop reports."""
+        self.seconds = progress.seconds
+        if progress.train_loss is not None and len(self.losses) < progress.step:
+            self.losses.append(progress.train_loss)
+        if progress.validation_loss is not None:
+            self.history.append(progress)
+        if self.order.kind != "mlp" and (progress.step == 0 or progress.validation_loss is not None):
+            self.weights[progress.step] = attention_weights(model, self.order.prompt.ids)
+
+
+class Trainer:
+    """The one place in which models are trained for visitors."""
+
+    def __init__(self, is_present: Callable[[str], bool], grace: float = GRACE_SECONDS) -> None:
+        self._is_present = is_present
+        self._grace = grace
+        self._lock = threading.Lock()
+        self._line: list[Job] = []  # the first one is being trained
+        self._thread: threading.Thread | None = None
+
+    def submit(self, order: Order, owner: str) -> Job:
+        """Put an order in line and return its job; a visitor whose job is still active gets that one back.
+
+        Raises `LineIsFull`.
+        """
+        with self._lock:
+            for job in self._line:
+                if job.owner == owner and job.is_active:
+                    return job
+            if len(self._line) >= LONGEST_LINE:
+                raise LineIsFull(f"{len(self._line)} trainings are in line already: try again in a few minutes")
+            job = Job(order, owner)
+            self._line.append(job)
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._work, name="trainer", daemon=True)
+                self._thread.start()
+            return job
+
+    def ahead_of(self, job: Job | None) -> list[Job]:
+        """Return the jobs that come before `job`, or all of them."""
+        with self._lock:
+            return self._line[: self._line.index(job)] if job in self._line else list(self._line)
+
+    def _work(self) -> None:
+        while True:
+            with self._lock:
+                if not self._line:
+                    self._thread = None
+                    return
+                job = self._line[0]
+            try:
+                if job.stop.is_set() or self._has_left(job):
+                    job.state, job.reason = State.STOPPED, "stopped before it began"
+                else:
+                    self._train(job)
+            finally:
+                with self._lock:
+                    self._line.remove(job)
+
+    def _train(self, job: Job) -> None:
+        """Carry out one job; whatever goes wrong in it becomes its reason."""
+        job.state = State.RUNNING
+        try:
+            with a_core_left_free():
+                carry_out(job, lambda: job.stop.is_set() or self._has_left(job))
+        except NonFiniteLoss as error:
+            job.state, job.reason = State.FAILED, f"{error}"
+        except Exception as error:  # any crash must end this job only, and say what it was
+            logging.getLogger(__name__).exception("a training failed")
+            job.state, job.reason = State.FAILED, f"{type(error).__name__}: {error}"
+
+    def _has_left(self, job: Job) -> bool:
+        if self._is_present(job.owner):
+            job.seen = time.monotonic()
+        return time.monotonic() - job.seen > self._grace
+
+
+def carry_out(job: Job, should_stop: Callable[[], bool]) -> None:
+    """Train a job's model and leave the outcome in it."""
+    order = job.order
+    model = build_model(order.kind, len(order.corpus.vocab), order.config.seed, order.heads)
+    windows = make_all_windows(order.corpus)
+    result, _ = train_model(
+        model,
+        *windows["train"],
+        *validation_sample(windows),
+        order.config,
+        on_progress=lambda progress: job.note(progress, model),
+        should_stop=should_stop,
+    )
+    job.result, job.device = result, result["device"]
+    job.metadata = describe_checkpoint(order.kind, model, order.corpus, result) | {"source": order.source}
+    job.model = model.requires_grad_(False)
+    job.state = State.STOPPED if result["stopped"] else State.FINISHED
+
+
+def validation_sample(windows: dict) -> tuple[Windows | torch.Tensor, torch.Tensor]:
+    """Return all validation targets with their contexts, or `VALIDATION_TARGETS` of them, evenly spread."""
+    contexts, targets = windows["validation"]
+    if len(targets) <= VALIDATION_TARGETS:
+        return contexts, targets
+    rows = torch.linspace(0, len(targets) - 1, VALIDATION_TARGETS).round().long()
+    return contexts[rows], targets[rows]
+
+
+@contextmanager
+def a_core_left_free() -> Iterator[None]:
+    """Compute with one thread less than there are cores, so that pages go on answering."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(max(1, min(before, (os.cpu_count() or 1) - 1)))
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def seconds_needed(order: Order) -> tuple[float, float]:
+    """Return the seconds of one update and of one validation of this order, measured on a model that is thrown away."""
+    windows = make_all_windows(order.corpus)
+    model = build_model(order.kind, len(order.corpus.vocab), order.config.seed, order.heads)
+    with a_core_left_free():
+        return measure_pace(model, *windows["train"], *validation_sample(windows), order.config)

@@ -1,0 +1,463 @@
+"""What the Train page draws: settings, the run as it goes, its outcome, the visitor's models."""
+
+import math
+from typing import get_args
+
+import pandas as pd
+import streamlit as st
+from streamlit.runtime import Runtime
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+from wordlm.data import Corpus, DataError, make_all_windows
+from wordlm.measures import perplexity
+from wordlm.models import DEFAULT_HEADS, Kind
+from wordlm.prepare_data import prepare
+from wordlm.text import encode_prompt
+from wordlm.training import Precision, TrainConfig, choose_device, evaluate
+from wordlm.ui.blocks import heads_in_words, number_table, picture_and_table
+from wordlm.ui.charts import MENU, loss_curves, weight_heatmaps
+from wordlm.ui.controls import MODEL, OTHER_MODEL, RANGES, STORIES, VOCABULARIES, choose_scale
+from wordlm.ui.escape import for_markdown
+from wordlm.ui.job import Job, LineIsFull, Order, State, Trainer, seconds_needed, validation_sample
+from wordlm.ui.own_models import JOB, MOST, OwnModel, forget, keep_file, own_models
+from wordlm.ui.resources import (
+    DATA_DIR,
+    MLP,
+    MODELS,
+    SEEDS,
+    Checkpoint,
+    checkpoint,
+    comparison_of,
+    data_is_present,
+    model_of,
+    model_title,
+    smoke_corpus,
+    story_corpus,
+    text_corpus,
+    vocabulary,
+)
+
+SMOKE, SUBSET, TEXT = STORIES
+_TEXT, _FILE_ERROR = "own_text", "checkpoint_error"
+_ABOUT = {
+    SMOKE: "400 very short stories from a small grammar: at hand at once, and soon learned by heart.",
+    SUBSET: "The stories that the bundled models were trained on.",
+    TEXT: "Your stories stay in this session and are not stored.",
+}
+
+
+@st.cache_resource(show_spinner=False)
+def trainer() -> Trainer:
+    """Return the one trainer of this process."""
+    return Trainer(lambda owner: not Runtime.exists() or Runtime.instance().is_active_session(owner))
+
+
+def choose_stories() -> Corpus | None:
+    """Let the visitor choose what to learn from; None, with the reason on the page, while there is nothing yet."""
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        source = st.segmented_control(
+            "Stories",
+            STORIES,
+            default=SUBSET if data_is_present() else SMOKE,
+            required=True,
+            key="stories",
+            bind="query-params",
+        )
+        words = VOCABULARIES[0]
+        if source != SUBSET:
+            words = st.segmented_control(
+                "Vocabulary",
+                VOCABULARIES,
+                default=words,
+                required=True,
+                key="words",
+                bind="query-params",
+                help="With the bundled one the new model can stand beside the bundled models. With its own, "
+                "the 4,000 most frequent words of these stories, it stands alone.",
+            )
+    st.caption(_ABOUT[source])
+    try:
+        match source:
+            case "smoke stories":
+                return smoke_corpus(words == VOCABULARIES[1])
+            case "6,000 stories":
+                return story_corpus() if data_is_present() else _download()
+            case _:
+                return _own_text(words == VOCABULARIES[1])
+    except DataError as error:
+        st.error(for_markdown(f"{error}."))
+        return None
+
+
+class _DownloadBar:
+    """Pooch's progress bar, drawn on the page."""
+
+    def __init__(self) -> None:
+        self.total, self._done = 0, 0
+        self._bar = st.progress(0.0, "Downloading the stories …")
+
+    def update(self, size: int) -> None:
+        self._done += size
+        share = min(1.0, self._done / self.total) if self.total else 0.0
+        self._bar.progress(share, f"Downloading the stories: {self._done / 1e6:.1f} of {self.total / 1e6:.1f} MB")
+
+    def reset(self) -> None:
+        self._done = 0
+
+    def close(self) -> None:
+        self._bar.empty()
+
+
+def _download() -> None:
+    st.info(
+        "The stories are not on this machine. The download is 22.5 MB, from a pinned revision, checked by its digest."
+    )
+    if st.button("Download the stories"):
+        prepare("dgx", DATA_DIR, progressbar=_DownloadBar())
+        st.rerun()
+
+
+def _own_text(own_vocabulary: bool) -> Corpus | None:
+    def remember() -> None:
+        file = st.session_state["text_file"]
+        st.session_state[_TEXT] = None if file is None else (file.name, file.getvalue())
+
+    st.file_uploader(
+        "A UTF-8 text with at least 10 stories, between them a blank line or <|endoftext|\\>",
+        type=["txt", "md"],
+        max_upload_size=5,
+        key="text_file",
+        on_change=remember,
+    )
+    if not st.session_state.get(_TEXT):
+        return None
+    name, content = st.session_state[_TEXT]
+    corpus = text_corpus(content, own_vocabulary)
+    counts = ", ".join(f"{len(stream.starts) - 1:,} {split}" for split, stream in corpus.splits.items())
+    st.caption(f"{for_markdown(name)}: {counts} stories.")
+    return corpus
+
+
+def choose_settings() -> tuple[str, TrainConfig]:
+    """Let the visitor choose a model and how it is trained."""
+    defaults = TrainConfig()
+    model = st.segmented_control(
+        "Train the MLP, or attention with this many heads",
+        MODELS,
+        default=str(DEFAULT_HEADS),
+        required=True,
+        key="trained",
+        bind="query-params",
+    )
+    columns = iter(st.columns(4) + st.columns(3))
+
+    def number(label: str, name: str, value: float, step: float, **options: str) -> float:
+        low, high = RANGES[name]
+        with next(columns):
+            return st.number_input(label, low, high, value, step, key=name, bind="query-params", **options)
+
+    steps = number("Steps (updates)", "steps", 100, 50)
+    batch = number("Batch size (targets an update)", "batch", defaults.batch_size, 64)
+    rate = number("Learning rate", "rate", defaults.learning_rate, 0.001, format="%.5f")
+    decay = number("Weight decay", "decay", defaults.weight_decay, 0.001, format="%.4f")
+    seed = number("Seed of start and batches", "train_seed", defaults.seed, 1)
+    validations = number("Validations on the way", "validations", 10, 1)
+    with next(columns):
+        precision = st.segmented_control(
+            "Precision",
+            get_args(Precision),
+            default="fp32",
+            required=True,
+            key="precision",
+            bind="query-params",
+            help="bf16 computes the matrix products with fewer digits: faster where the processor has it.",
+        )
+    every = math.ceil(steps / validations)
+    return model, TrainConfig(int(steps), int(batch), rate, decay, int(seed), every, precision)
+
+
+def order_of(model: str, config: TrainConfig, corpus: Corpus, text: str) -> Order:
+    """Return what Train would ask for."""
+    kind: Kind = {MLP: "mlp", "1": "attention"}.get(model, "multihead")
+    heads = int(model) if kind == "multihead" else None
+    return Order(kind, heads, config, corpus, _source_of(corpus), encode_prompt(text, corpus.vocab))
+
+
+def _source_of(corpus: Corpus) -> str:
+    return {"smoke": SMOKE, "dgx": SUBSET}.get(corpus.profile, TEXT)
+
+
+def say_device() -> None:
+    """Say what trains, and why."""
+    device, reason = choose_device()
+    st.caption(
+        f"It runs on the machine of this app, on its {str(device).upper()}: {reason}. "
+        "One training at a time; the pages go on answering meanwhile."
+    )
+
+
+def say_duration(order: Order) -> None:
+    """Say how long the training will take, by a few updates made just now."""
+    config = order.config
+    update, validation = _pace(
+        order.kind, order.heads, len(order.corpus.vocab), config.batch_size, config.precision, order
+    )
+    validations = math.ceil(config.steps / config.eval_every)
+    _, targets = validation_sample(make_all_windows(order.corpus))
+    st.caption(
+        f"About {in_words(config.steps * update + validations * validation)}: {config.steps:,} updates of "
+        f"{1e3 * update:.0f} ms and a validation on {len(targets):,} targets every {config.eval_every:,} updates, "
+        f"{1e3 * validation:.0f} ms each, as measured here with a few."
+    )
+
+
+@st.cache_data(max_entries=64, show_spinner="Measuring a few updates …")
+def _pace(kind: str, heads: int | None, words: int, batch: int, precision: str, _order: Order) -> tuple[float, float]:
+    # What else the order says does not change the pace.
+    return seconds_needed(_order)
+
+
+def in_words(seconds: float) -> str:
+    """Return a duration as one reads it: "8 s", "3 min"."""
+    return f"{max(1, round(seconds))} s" if seconds < 90 else f"{seconds / 60:.0f} min"
+
+
+def job_of_visitor() -> Job | None:
+    """Return the visitor's latest training."""
+    return st.session_state.get(JOB)
+
+
+def start_and_stop(order: Order | None, job: Job | None) -> None:
+    """Draw the two buttons. Pressing Train twice starts one run: the trainer returns the active one."""
+    busy = job is not None and job.is_active
+    with st.container(horizontal=True):
+        started = st.button("Train", type="primary", disabled=order is None or busy, key="train")
+        if st.button("Stop", disabled=not busy, key="stop_training") and busy:
+            job.stop.set()
+    if started and order is not None:
+        try:
+            st.session_state[JOB] = trainer().submit(order, get_script_run_ctx().session_id)
+        except LineIsFull as error:
+            st.warning(for_markdown(f"{error}."))
+        else:
+            st.rerun()
+
+
+def say_line(job: Job | None) -> None:
+    """Say who else trains or waits, and roughly how long that takes."""
+    ahead = trainer().ahead_of(job)
+    if not ahead or ahead == [job]:
+        return
+    left = ahead[0].seconds_left
+    now = f"Another visitor's training is running, {len(ahead[0].losses):,} of {ahead[0].order.config.steps:,} updates"
+    now += "" if left is None else f", about {in_words(left)} left"
+    waits = f"; {len(ahead) - 1} more wait" if len(ahead) > 1 else ""
+    yours = " Yours comes after them." if job is not None and job.is_active else " A new one would wait for its turn."
+    st.info(f"{now}{waits}.{yours}")
+
+
+def follow(job: Job) -> None:
+    """Draw a training, every second anew while it is active; at its end the whole page is drawn again."""
+    live = job.is_active
+
+    def look() -> None:
+        if live and not job.is_active:
+            st.rerun()
+        say_line(job)
+        _say_state(job)
+        if job.losses or job.history:
+            _draw_losses(job, live)
+        if job.weights:
+            _draw_heads(job, live)
+
+    st.fragment(look, run_every=1.0 if live else None)()
+
+
+def _say_state(job: Job) -> None:
+    config, done = job.order.config, len(job.losses)
+    title = model_title(MLP if job.order.kind == "mlp" else str(job.order.heads or 1))
+    match job.state:
+        case State.WAITING:
+            st.info("Your training waits for its turn.")
+        case State.FAILED:
+            st.error(for_markdown(f"The training ended after {done:,} updates: {job.reason}."))
+        case State.STOPPED if job.result is None:
+            st.info("The training was stopped before it began.")
+        case State.STOPPED:
+            st.warning(f"Stopped after {done:,} of {config.steps:,} updates. The best validation step is kept.")
+        case State.FINISHED:
+            st.success(f"Trained {title}: {config.steps:,} updates in {in_words(job.seconds)}.")
+        case State.RUNNING:
+            left = f", about {in_words(job.seconds_left)} left" if job.seconds_left is not None else ""
+            ending = "Stopping" if job.stop.is_set() else f"Training {title}"
+            st.progress(done / config.steps, f"{ending}: {done:,} of {config.steps:,} updates{left}")
+    if done and job.seconds:
+        pace = done / job.seconds
+        cells = {
+            "training loss": f"{job.losses[-1]:.4f}",
+            "validation loss": f"{job.history[-1].validation_loss:.4f}" if job.history else "–",
+            "updates a second": f"{pace:.1f}",
+            "targets a second": f"{pace * config.batch_size:,.0f}",
+        }
+        for column, (label, value) in zip(st.columns(len(cells)), cells.items(), strict=True):
+            column.metric(label, value)
+
+
+def _draw_losses(job: Job, live: bool) -> None:
+    validations = {progress.step: progress.validation_loss for progress in job.history}
+    figure = loss_curves(job.losses, validations)
+    alt = "Training loss of each update, smoothed, and validation loss"
+    if live:  # the table comes with the outcome
+        st.plotly_chart(figure, key="loss", config=MENU, alt=alt)
+    else:
+        picture_and_table(figure, validation_table(job), "loss", alt=alt, decimals=4)
+
+
+def validation_table(job: Job) -> pd.DataFrame:
+    """Return the validations: `step`, `training loss` of the last update, `validation loss`, `kept`."""
+    kept = job.result["selected_step"] if job.result else None
+    return pd.DataFrame(
+        [(p.step, p.train_loss, p.validation_loss, p.step == kept) for p in job.history],
+        columns=["step", "training loss", "validation loss", "kept"],
+    )
+
+
+def _draw_heads(job: Job, live: bool) -> None:
+    prompt, steps = job.order.prompt, sorted(job.weights)
+    st.subheader("How do the heads form?")
+    st.caption("The attention weights of your prompt, as it was when you pressed Train. A new model's are nearly even.")
+    step = steps[-1]
+    if not live:
+        with st.container(horizontal=True, vertical_alignment="bottom"):
+            if len(steps) > 1:
+                step = st.select_slider("After so many updates", steps, value=step, key="replay")
+            scale = choose_scale()
+    else:
+        scale = st.session_state.get("scale") or "absolute"
+    weights, last = job.weights[step], len(prompt.ids) - 1
+    picture = weight_heatmaps(weights, prompt.labels, list(range(len(weights))), scale=scale, query=last)
+    st.caption(f"After {step:,} updates.")
+    with st.container(key="heads_many" if len(weights) > 1 else "heads_one"):
+        st.plotly_chart(picture, key="heatmaps", config=MENU, alt=f"Attention weights after {step} updates")
+    heads_in_words(weights, prompt, last)
+    if not live:
+        rows = {f"head {head + 1}": row[last] for head, row in enumerate(weights)}
+        table = pd.DataFrame.from_dict(rows, orient="index", columns=list(prompt.labels))
+        st.caption("The weights of the last word, the outlined row, in numbers.")
+        number_table(table, "replay_table", index=True, alt="Weights of the last word, one row a head")
+
+
+def outcome(job: Job) -> None:
+    """Draw what came of a training: beside the bundled model, where to go on, the files."""
+    own = own_models().get(job.kept_as)
+    if job.result is None or own is None:
+        return
+    st.subheader("How good is it?")
+    table = _beside_table(job, own)
+    st.write(
+        f"{own.name} was best after {job.result['selected_step']:,} updates, at a validation loss of "
+        f"{job.result['validation_loss']:.4f} nats per token. All lines are scored on the same validation targets."
+    )
+    number_table(table, "beside", alt="Your model beside the bundled one on the same validation targets", decimals=4)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        open_links(own)
+        st.download_button(
+            "Download the history as CSV",
+            lambda: history_csv(job),
+            f"{own.name}_history.csv",
+            "text/csv",
+            key="history",
+        )
+
+
+def _beside_table(job: Job, own: OwnModel) -> pd.DataFrame:
+    corpus = job.order.corpus
+    rows = [(own.name, job.result["selected_step"], job.result["validation_loss"])]
+    if corpus.vocab.sha256 == vocabulary().sha256:
+        same = checkpoint(MLP if own.heads is None else str(own.heads), SEEDS[0])
+        rows.append(
+            (
+                f"bundled: {same.name}",
+                comparison_of()["protocol"]["steps"],
+                _validation_loss(same, corpus.digest, corpus),
+            )
+        )
+    rows.append(("the same chance for every word", 0, math.log(len(corpus.vocab))))
+    table = pd.DataFrame(rows, columns=["model", "updates", "validation loss"])
+    table["perplexity"] = table["validation loss"].map(perplexity)
+    return table
+
+
+@st.cache_data(max_entries=64, show_spinner="Scoring the bundled model on the same targets …")
+def _validation_loss(chosen: Checkpoint, digest: str, _corpus: Corpus) -> float:
+    # The digest stands for the corpus in the key.
+    return evaluate(model_of(chosen), *validation_sample(make_all_windows(_corpus)))
+
+
+def history_csv(job: Job) -> bytes:
+    """Return the loss of every update and of every validation."""
+    table = pd.DataFrame({"step": range(1, len(job.losses) + 1), "training_loss": job.losses})
+    validations = {progress.step: progress.validation_loss for progress in job.history}
+    table["validation_loss"] = table["step"].map(validations)
+    return table.to_csv(index=False).encode("utf-8-sig")
+
+
+def open_links(own: OwnModel) -> None:
+    """Draw the buttons that show an own model on another page, and its file."""
+
+    def choose() -> None:
+        st.session_state[MODEL] = own.name
+        st.session_state[OTHER_MODEL] = MLP if own.heads is None else str(own.heads)
+        st.session_state["engine"] = "PyTorch"
+        st.session_state["writers"] = [own.name]
+
+    for title, page in (("Explore", "explore"), ("Compare", "compare"), ("Generate", "generate")):
+        if st.button(f"Open in {title}", key=f"open_{own.name}_{page}", on_click=choose):
+            st.switch_page(f"pages/{page}.py")
+    st.download_button("Download .npz", own.npz, f"{own.name.replace(' ', '_')}.npz", key=f"npz_{own.name}")
+
+
+def your_models() -> None:
+    """Draw the visitor's models, and let one be brought along as a file."""
+
+    def open_file() -> None:
+        file = st.session_state["checkpoint_file"]
+        st.session_state.pop(_FILE_ERROR, None)
+        if file is not None:
+            try:
+                keep_file(file)
+            except ValueError as error:
+                st.session_state[_FILE_ERROR] = str(error)
+
+    st.caption(
+        f"They are in the model control above, with the bundled ones: at most {MOST}, then the oldest goes. They live "
+        "in this session only; download what you want to keep."
+    )
+    for own in list(own_models().values()):
+        with st.container(horizontal=True, vertical_alignment="center", key=f"own_{own.name.replace(' ', '_')}"):
+            st.markdown(f"**{own.name}**: {describe(own)}")
+            open_links(own)
+            st.button("Remove", key=f"remove_{own.name}", on_click=forget, args=[own.name])
+    st.file_uploader(
+        "Open a checkpoint (.npz) that was made here or by run_head_comparison",
+        type="npz",
+        max_upload_size=20,
+        key="checkpoint_file",
+        on_change=open_file,
+    )
+    if _FILE_ERROR in st.session_state:
+        st.error(for_markdown(f"The file cannot be opened: {st.session_state[_FILE_ERROR]}."))
+
+
+def describe(own: OwnModel) -> str:
+    """Return what an own model is, in Markdown."""
+    kind = model_title(MLP if own.heads is None else str(own.heads))
+    loss, step = own.metadata.get("validation_loss"), own.metadata.get("selected_step")
+    parts = [kind, f"seed {own.seed}"]
+    if isinstance(step, int):
+        parts.append(f"{step:,} updates")
+    if isinstance(loss, float):
+        parts.append(f"validation loss {loss:.4f}")
+    if own.vocab.sha256 != vocabulary().sha256:
+        parts.append(f"its own vocabulary of {len(own.vocab):,} words")
+    return ", ".join(parts)
