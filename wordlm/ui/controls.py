@@ -90,7 +90,7 @@ _OFFERED = {
     "engine": ENGINES,
     "way": WAYS,
     "trained": MODELS,
-    "stories": STORIES,
+    "learn_from": STORIES,
     "words": VOCABULARIES,
     "precision": get_args(Precision),
 }

@@ -60,7 +60,7 @@ def choose_stories() -> Corpus | None:
             STORIES,
             default=SUBSET if data_is_present() else SMOKE,
             required=True,
-            key="stories",
+            key="learn_from",
             bind="query-params",
         )
         words = VOCABULARIES[0]
@@ -360,7 +360,7 @@ def outcome(job: Job) -> None:
     )
     number_table(table, "beside", alt="Your model beside the bundled one on the same validation targets", decimals=4)
     with st.container(horizontal=True, vertical_alignment="center"):
-        open_links(own)
+        open_links(own, "outcome")
         st.download_button(
             "Download the history as CSV",
             lambda: history_csv(job),
@@ -402,8 +402,8 @@ def history_csv(job: Job) -> bytes:
     return table.to_csv(index=False).encode("utf-8-sig")
 
 
-def open_links(own: OwnModel) -> None:
-    """Draw the buttons that show an own model on another page, and its file."""
+def open_links(own: OwnModel, place: str) -> None:
+    """Draw the buttons that show an own model on another page, and its file; `place` tells two rows of them apart."""
 
     def choose() -> None:
         st.session_state[MODEL] = own.name
@@ -412,9 +412,10 @@ def open_links(own: OwnModel) -> None:
         st.session_state["writers"] = [own.name]
 
     for title, page in (("Explore", "explore"), ("Compare", "compare"), ("Generate", "generate")):
-        if st.button(f"Open in {title}", key=f"open_{own.name}_{page}", on_click=choose):
-            st.switch_page(f"pages/{page}.py")
-    st.download_button("Download .npz", own.npz, f"{own.name.replace(' ', '_')}.npz", key=f"npz_{own.name}")
+        if st.button(f"Open in {title}", key=f"{place}_{own.name}_{page}", on_click=choose):
+            # Bound controls write their values into the address anew; asked to clear it, Streamlit would refuse.
+            st.switch_page(f"pages/{page}.py", query_params={})
+    st.download_button("Download .npz", own.npz, f"{own.name.replace(' ', '_')}.npz", key=f"{place}_{own.name}_npz")
 
 
 def your_models() -> None:
@@ -436,7 +437,7 @@ def your_models() -> None:
     for own in list(own_models().values()):
         with st.container(horizontal=True, vertical_alignment="center", key=f"own_{own.name.replace(' ', '_')}"):
             st.markdown(f"**{own.name}**: {describe(own)}")
-            open_links(own)
+            open_links(own, "list")
             st.button("Remove", key=f"remove_{own.name}", on_click=forget, args=[own.name])
     st.file_uploader(
         "Open a checkpoint (.npz) that was made here or by run_head_comparison",

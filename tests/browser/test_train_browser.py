@@ -1,0 +1,119 @@
+"""Training in a real browser, on the smoke stories."""
+
+import io
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from wordlm.checkpoints import load_model_npz
+from wordlm.models import build_model
+
+SETTINGS = "learn_from=smoke+stories&batch=64&validations=20"
+
+
+def open_train(page: Page, server: str, **settings: str) -> None:
+    page.goto(f"{server}/train?{SETTINGS}&" + "&".join(f"{k}={v}" for k, v in settings.items()))
+    expect(page.get_by_text("as measured here with a few")).to_be_visible()
+    expect(page.locator("[data-test-script-state=notRunning]")).to_be_attached()
+
+
+def button(page: Page, name: str):
+    return page.get_by_role("button", name=name, exact=True)
+
+
+def updates(page: Page) -> int:
+    """How many updates the progress bar tells of; 0 while there is none."""
+    said = page.get_by_text(re.compile(r"[\d,]+ of [\d,]+ updates")).first
+    return int(re.search(r"([\d,]+) of", said.inner_text())[1].replace(",", "")) if said.count() else 0
+
+
+def points(page: Page) -> int:
+    """How many points the curve of the training loss has."""
+    charts = "[...document.querySelectorAll('.st-key-loss .js-plotly-plot')]"
+    return page.evaluate(f"() => Math.max(0, ...{charts}.map((chart) => chart._fullData?.[0].x.length ?? 0))")
+
+
+def wait_until(page: Page, condition, what: str) -> None:
+    for _ in range(300):
+        if condition():
+            return
+        page.wait_for_timeout(100)
+    raise AssertionError(f"{what} did not happen in 30 s")
+
+
+def test_two_quick_presses_start_one_run_that_can_be_left_stopped_opened_and_downloaded(page, server, tmp_path):
+    open_train(page, server, steps="6000")
+    button(page, "Train").dblclick()
+    wait_until(page, lambda: points(page) > 3, "the first points of the curve")
+    expect(button(page, "Train")).to_be_disabled()
+    few = points(page)
+    wait_until(page, lambda: points(page) > few, "a growing curve")
+    expect(page.get_by_text("Another visitor's training")).to_have_count(0)
+
+    page.get_by_role("link", name="Explore", exact=True).click()
+    expect(page.get_by_text("Where does each head look?")).to_be_visible()
+    page.get_by_role("link", name="Train", exact=True).click()
+    wait_until(page, lambda: updates(page) > 0, "the return to the run")
+    before = updates(page)
+    wait_until(page, lambda: updates(page) > before, "the run that went on meanwhile")
+
+    wait_until(page, lambda: page.locator(".st-key-heatmaps .js-plotly-plot").count() == 1, "the heads")
+    button(page, "Stop").click()
+    expect(page.get_by_text(re.compile("Stopped after [0-9,]+ of 6,000 updates"))).to_be_visible()
+    expect(button(page, "Train")).to_be_enabled()
+    expect(page.get_by_text("How good is it?")).to_be_visible()
+    loss = re.search(r"validation loss of ([\d.]+)", page.get_by_text("All lines are scored").inner_text())[1]
+
+    slider = page.get_by_role("slider", name="After so many updates")
+    slider.press("Home")
+    expect(page.get_by_text("After 0 updates.")).to_be_visible()
+
+    with page.expect_download() as download:
+        button(page, "Download .npz").first.click()
+    metadata, _ = load_model_npz(io.BytesIO(download.value.path().read_bytes()), build_model("multihead"))
+    assert f"{metadata['validation_loss']:.4f}" == loss
+    assert metadata["config"]["steps"] == 6000
+
+    button(page, "Open in Explore").first.click()
+    expect(page.get_by_text("Where does each head look?")).to_be_visible()
+    expect(page.get_by_role("radio", name="own 1")).to_be_checked()
+    expect(page.get_by_text("by own 1 (4 heads), seed 11")).to_be_visible()
+    assert "model=own" in page.url
+
+    page.get_by_role("link", name="Train", exact=True).click()
+    saved = tmp_path / "mine.npz"
+    saved.write_bytes(download.value.path().read_bytes())
+    page.locator("input[type=file]").set_input_files(saved)
+    page.wait_for_timeout(500)
+    expect(page.get_by_text("own 1: 4 heads, seed 11")).to_have_count(1)
+    expect(page.get_by_text("own 2")).to_have_count(0), "the same weights are kept once"
+
+
+@pytest.mark.parametrize("where", ["Compare", "Generate"])
+def test_a_trained_model_opens_on_another_page(page, server, where):
+    open_train(page, server, steps="5", validations="1", trained="2")
+    button(page, "Train").click()
+    expect(page.get_by_text("How good is it?")).to_be_visible()
+    button(page, f"Open in {where}").first.click()
+    heading = {"Compare": "How do two models read the same prompt?", "Generate": "How does the story go on?"}[where]
+    expect(page.get_by_text(heading)).to_be_visible()
+    expect(page.get_by_role("radio", name="own 1").first).to_be_checked()
+    if where == "Generate":
+        button(page, "Write").click()
+        expect(page.get_by_text("Every decision of own 1 (2 heads), seed 11 · PyTorch.")).to_be_visible()
+    expect(page.get_by_test_id("stException")).to_have_count(0)
+
+
+def test_a_visitor_who_closes_the_tab_frees_the_slot_for_the_one_who_waits(browser, server):
+    first, second = (browser.new_context().new_page() for _ in range(2))
+    open_train(first, server, steps="6000")
+    button(first, "Train").click()
+    wait_until(first, lambda: updates(first) > 0, "the first run")
+    open_train(second, server, steps="5", validations="1")
+    expect(second.get_by_text("Another visitor's training is running")).to_be_visible()
+    button(second, "Train").click()
+    expect(second.get_by_text("Your training waits for its turn.")).to_be_visible()
+    first.context.close()
+    expect(second.get_by_text("How good is it?")).to_be_visible(timeout=60_000)
+    second.context.close()

@@ -1,0 +1,280 @@
+"""The Train page without a browser, and its models on the other pages."""
+
+import hashlib
+import io
+import time
+
+import numpy as np
+import pytest
+import torch
+
+from tests.pages.screen import array
+from wordlm.checkpoints import load_model_npz, save_model_npz
+from wordlm.data import corpus_from_stories, make_all_windows
+from wordlm.files import ARTIFACTS
+from wordlm.inspection import inspect_ids
+from wordlm.models import build_model
+from wordlm.smoke import smoke_stories
+from wordlm.text import encode_prompt
+from wordlm.training import evaluate
+
+PROMPT = "the dog found a ball"
+FAST = {"learn_from": "smoke stories", "steps": "20", "batch": "32", "validations": "4"}
+
+
+def press(screen, label, key=None):
+    button = next(b for b in screen.app.button if b.label == label and (key is None or key in b.key))
+    button.click().run()
+    assert not screen.app.exception, screen.app.exception
+    return screen
+
+
+def train(screen):
+    press(screen, "Train")
+    job = screen.app.session_state["job"]
+    deadline = time.monotonic() + 60
+    while job.is_active:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    screen.app.run()
+    assert not screen.app.exception, screen.app.exception
+    return job
+
+
+@pytest.fixture
+def open_train(open_page):
+    return lambda **settings: open_page("train", PROMPT, **(FAST | settings))
+
+
+def digest(model) -> str:
+    return hashlib.sha256(b"".join(t.numpy().tobytes() for t in model.state_dict().values())).hexdigest()
+
+
+def test_a_training_shows_its_own_numbers_and_stands_beside_the_bundled_model(open_train, bundled, vocab):
+    screen = open_train()
+    job = train(screen)
+    table = screen.table("Training loss of each update")
+    assert table["step"].tolist() == [5, 10, 15, 20]
+    assert table["validation loss"].tolist() == [p.validation_loss for p in job.history]
+    assert table["kept"].tolist().index(True) == table["validation loss"].argmin()
+    assert array(screen.figure("loss")["data"][0]["y"]).tolist() == job.losses
+
+    beside = screen.table("Your model beside the bundled one").set_index("model")["validation loss"]
+    contexts, targets = make_all_windows(corpus_from_stories(smoke_stories(), "smoke", vocab))["validation"]
+    assert beside["own 1"] == pytest.approx(evaluate(job.model, contexts, targets), abs=1e-5)
+    expected = evaluate(bundled("multihead_seed11"), contexts, targets)
+    assert beside["bundled: 4 heads, seed 11"] == pytest.approx(expected, abs=1e-5)
+    assert beside["the same chance for every word"] == pytest.approx(np.log(4000))
+
+
+def test_the_replay_shows_the_weights_after_the_chosen_updates(open_train):
+    screen = open_train()
+    job = train(screen)
+    for step in (0, 10, 20):
+        screen.app.select_slider(key="replay").set_value(step).run()
+        shown = array(screen.figure("heatmaps")["data"][1]["z"])
+        lower = np.tril_indices(len(shown))
+        np.testing.assert_allclose(shown[lower], job.weights[step][1][lower], atol=1e-6)
+        assert f"After {step} updates." in screen.text
+
+
+def test_a_trained_model_opens_in_explore_under_its_own_name(open_train, vocab):
+    screen = open_train()
+    job = train(screen)
+    press(screen, "Open in Explore", "outcome")
+    assert screen.app.segmented_control(key="model").value == "own 1"
+    assert "own 1 (4 heads)" in screen.text
+    weights = screen.table("Weights of the chosen query, one row a head")
+    mine = weights[weights.index.str.startswith("own 1 (4 heads), seed 11")]
+    expected = inspect_ids(job.model, encode_prompt(PROMPT, vocab).ids).weights[:, -1]
+    np.testing.assert_allclose(mine.drop(columns="sum").to_numpy(), expected, atol=1e-6)
+    assert any(weights.index.str.startswith("4 heads, seed 11")), "the bundled ones stand beside it"
+
+
+@pytest.mark.parametrize("page", ["compare", "switch_off", "perplexity", "generate", "benchmark"])
+@pytest.mark.parametrize("words", ["the bundled one", "its own"])
+@pytest.mark.parametrize("trained", ["MLP", "2"])
+def test_every_page_can_show_an_own_model(open_train, page, words, trained):
+    screen = open_train(words=words, trained=trained, steps="4", validations="1")
+    train(screen)
+    press(screen, "Open in Explore", "outcome")
+    screen.app.switch_page(f"pages/{page}.py").run()
+    assert not screen.app.exception, screen.app.exception
+    assert screen.app.segmented_control(key="model").value == "own 1"
+
+
+def test_a_model_with_its_own_vocabulary_writes_in_its_own_words(open_train):
+    screen = open_train(words="its own")
+    job = train(screen)
+    press(screen, "Open in Generate", "outcome")
+    screen.app.switch_page("pages/generate.py").run()  # AppTest forgets where the app itself switched to
+    press(screen, "Write")
+    decisions = screen.table("Every decision of own 1")
+    assert set(decisions["word"]) <= set(job.order.corpus.vocab.itos)
+    with torch.inference_mode():
+        first = job.model(torch.from_numpy(job.order.prompt.input_ids))[0].numpy().copy()
+    first[[0, 1, 3]] = -np.inf
+    assert decisions["word"][0] == job.order.corpus.vocab.itos[int(first.argmax())]
+
+
+def test_a_model_with_its_own_vocabulary_is_compared_with_its_like_only(open_train):
+    screen = open_train(words="its own")
+    train(screen)
+    press(screen, "Open in Compare", "outcome")
+    assert list(screen.app.segmented_control(key="b").options) == ["own 1"]
+
+
+def test_training_changes_no_bundled_model_and_no_artifact(open_train):
+    from wordlm.ui.resources import checkpoint, model_of
+
+    before = digest(model_of(checkpoint("4", 11)))
+    files = {path: path.stat().st_mtime_ns for path in ARTIFACTS.rglob("*")}
+    train(open_train())
+    assert digest(model_of(checkpoint("4", 11))) == before
+    assert {path: path.stat().st_mtime_ns for path in ARTIFACTS.rglob("*")} == files
+
+
+def test_a_loss_that_is_no_number_is_told_and_leaves_no_model(open_train, monkeypatch):
+    """No setting that is offered brings it about for sure, so the first batch holds what the loss cannot bear."""
+
+    def poisoned(kind, *rest):
+        model = build_model(kind, *rest)
+        with torch.no_grad():
+            model.vocab_head.bias[0] = np.nan
+        return model
+
+    screen = open_train()
+    monkeypatch.setattr("wordlm.ui.job.build_model", poisoned)
+    train(screen)
+    assert "The training ended after 0 updates: the loss became nan" in screen.text.replace("\\", "")
+    assert "own 1" not in screen.app.segmented_control(key="model").options
+    monkeypatch.undo()
+    assert train(screen).result is not None, "the slot is free again"
+
+
+def test_only_the_newest_models_are_kept(open_train):
+    screen = open_train(steps="1", validations="1")
+    for seed in range(4):
+        screen.app.number_input(key="train_seed").set_value(seed).run()
+        train(screen)
+    offered = screen.app.segmented_control(key="model").options
+    assert [name for name in offered if name.startswith("own")] == ["own 2", "own 3", "own 4"]
+
+
+def test_a_removed_model_gives_way_to_the_default(open_train):
+    screen = open_train(steps="1", validations="1")
+    train(screen)
+    press(screen, "Open in Explore", "outcome")
+    screen.app.switch_page("pages/train.py").run()
+    press(screen, "Remove")
+    assert screen.app.segmented_control(key="model").value == "4"
+    assert not screen.app.exception
+
+
+def npz(**changes) -> bytes:
+    model = build_model("multihead", seed=5, heads=2)
+    file = io.BytesIO()
+    from wordlm.text import Vocab
+
+    metadata = {"kind": "multihead", "heads": 2, "seed": 5, "vocab_sha256": Vocab.load(ARTIFACTS / "vocab.json").sha256}
+    save_model_npz(file, model, metadata | changes)
+    return file.getvalue()
+
+
+def upload(screen, content: bytes):
+    screen.app.file_uploader(key="checkpoint_file").set_value(("mine.npz", content, "application/zip")).run()
+    assert not screen.app.exception, screen.app.exception
+    return screen
+
+
+def test_an_uploaded_checkpoint_opens_like_one_made_here(open_train):
+    screen = upload(open_train(), npz())
+    assert "own 1**: 2 heads, seed 5" in screen.text
+    assert "own 1" in screen.app.segmented_control(key="model").options
+
+
+def test_a_checkpoint_of_the_comparison_opens(open_train):
+    screen = upload(open_train(), (ARTIFACTS / "heads" / "attention_seed11.npz").read_bytes())
+    assert "own 1**: 1 head, seed 11" in screen.text
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"no zip", "no complete .npz file"),
+        (npz(heads=3), "heads must be at least 1 and divide"),
+        (npz(kind="attention", vocab_sha256="0"), "names another vocabulary"),
+        (npz(kind="mlp"), "array position_embedding.weight is not part of this model"),
+        (npz(itos=["a"] * 5000), "at most 4,000 words"),
+    ],
+)
+def test_a_checkpoint_that_does_not_fit_is_refused_with_the_array_at_fault(open_train, content, message):
+    screen = upload(open_train(), content)
+    assert message in screen.text.replace("\\", "")
+    assert "own 1" not in screen.app.segmented_control(key="model").options
+
+
+def test_the_downloaded_file_loads_again(open_train, vocab):
+    screen = open_train()
+    job = train(screen)
+    own = screen.app.session_state["own_models"]["own 1"]
+    metadata, model = load_model_npz(io.BytesIO(own.npz()), build_model("multihead"))
+    assert digest(model) == digest(job.model)
+    assert metadata["selected_step"] == job.result["selected_step"]
+    assert metadata["source"] == "smoke stories"
+
+
+STORIES = "\n\n".join(f"the cat number {i} ran to the park ." for i in range(30))
+
+
+def test_an_uploaded_text_is_learned(open_train):
+    screen = open_train(learn_from="a text of mine", words="its own")
+    screen.app.file_uploader(key="text_file").set_value(("cats.txt", STORIES.encode(), "text/plain")).run()
+    assert "cats.txt: 24 train, 3 validation, 3 test stories" in screen.text.replace("\\", "")
+    job = train(screen)
+    assert "cat" in job.order.corpus.vocab.itos
+    assert len(job.order.corpus.vocab) < 60
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "holds no story"),
+        (b"one story only", "holds one story, at least 10 are needed"),
+        ("käse".encode("latin-1"), "the text is not UTF-8 (byte 1)"),
+        (b"same story\n\n" * 20, "too many are equal"),
+    ],
+)
+def test_a_text_that_cannot_be_learned_is_refused(open_train, content, message):
+    screen = open_train(learn_from="a text of mine")
+    screen.app.file_uploader(key="text_file").set_value(("bad.txt", content, "text/plain")).run()
+    assert not screen.app.exception
+    assert message in screen.text.replace("\\", "")
+    assert next(b for b in screen.app.button if b.label == "Train").disabled
+
+
+def test_without_the_stories_a_download_is_offered(open_page, monkeypatch, tmp_path):
+    monkeypatch.setattr("wordlm.ui.resources.DATA_DIR", tmp_path)
+    screen = open_page("train", learn_from="6,000 stories")
+    assert "The stories are not on this machine" in screen.text
+    assert any(button.label == "Download the stories" for button in screen.app.button)
+
+
+def test_another_visitor_sees_who_trains(open_train):
+    first, second = open_train(), open_train()
+    first.app.number_input(key="steps").set_value(6000).run()
+    press(first, "Train")
+    job = first.app.session_state["job"]
+    try:
+        while len(job.losses) < 5:
+            time.sleep(0.01)
+        second.app.run()
+        assert "Another visitor's training is running" in second.text
+        assert "left" in second.text
+        assert "Another visitor's" not in first.app.run() and "Another visitor's" not in first.text
+    finally:
+        job.stop.set()
+    while job.is_active:
+        time.sleep(0.01)
+    second.app.run()
+    assert "Another visitor's training is running" not in second.text

@@ -1,0 +1,189 @@
+"""One training at a time: who gets the slot, and what frees it."""
+
+import threading
+import time
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from wordlm.data import Windows
+from wordlm.inspection import inspect_ids
+from wordlm.models import build_model
+from wordlm.text import encode_prompt
+from wordlm.training import TrainConfig, evaluate, train_model
+from wordlm.ui import job as jobs
+from wordlm.ui.job import VALIDATION_TARGETS, LineIsFull, Order, State, Trainer, validation_sample
+
+SHORT = TrainConfig(steps=12, batch_size=32, eval_every=4)
+LONG = replace(SHORT, steps=6000, eval_every=150)
+
+
+@pytest.fixture
+def order(smoke_corpus):
+    prompt = encode_prompt("the dog found a ball", smoke_corpus.vocab)
+    return Order("multihead", 4, SHORT, smoke_corpus, "smoke stories", prompt)
+
+
+@pytest.fixture
+def trainer():
+    return Trainer(lambda owner: True)
+
+
+def wait(condition, seconds=30.0):
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it did not happen in time"
+        time.sleep(0.005)
+
+
+def finish(job):
+    wait(lambda: not job.is_active)
+    return job
+
+
+def test_a_job_gives_the_numbers_of_the_command_line(trainer, order, smoke_corpus, smoke_windows):
+    job = finish(trainer.submit(order, "ann"))
+    model = build_model("multihead", len(smoke_corpus.vocab), SHORT.seed)
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)  # another number of threads adds in another order
+    losses = []
+    result, history = train_model(
+        model, *smoke_windows["train"], *smoke_windows["validation"], SHORT, on_progress=losses.append
+    )
+    torch.set_num_threads(threads)
+    assert job.state is State.FINISHED
+    assert job.losses == pytest.approx([p.train_loss for p in losses[1:]], abs=1e-6)
+    assert [p.validation_loss for p in job.history] == pytest.approx([p.validation_loss for p in history], abs=1e-6)
+    assert job.result["selected_step"] == result["selected_step"]
+    assert job.metadata["validation_loss"] == job.result["validation_loss"]
+    assert evaluate(job.model, *smoke_windows["validation"]) == pytest.approx(result["validation_loss"], abs=1e-5)
+
+
+def test_the_prompts_weights_are_kept_from_the_start_on_and_at_each_validation(trainer, order, smoke_corpus):
+    job = finish(trainer.submit(order, "ann"))
+    assert list(job.weights) == [0, 4, 8, 12]
+    new = inspect_ids(build_model("multihead", len(smoke_corpus.vocab), SHORT.seed).eval(), order.prompt.ids)
+    np.testing.assert_allclose(job.weights[0], new.weights, atol=1e-6)
+    assert job.result["selected_step"] == 12
+    np.testing.assert_allclose(job.weights[12], inspect_ids(job.model, order.prompt.ids).weights, atol=1e-6)
+    assert np.abs(job.weights[12] - job.weights[0]).max() > 0.01
+
+
+def test_an_mlp_has_no_weights_to_keep(trainer, order):
+    job = finish(trainer.submit(replace(order, kind="mlp", heads=None), "ann"))
+    assert (job.state, job.weights) == (State.FINISHED, {})
+
+
+def test_pressing_twice_starts_one_run(trainer, order):
+    pressed = [threading.Thread(target=lambda: got.append(trainer.submit(order, "ann"))) for _ in range(8)]
+    got = []
+    for thread in pressed:
+        thread.start()
+    for thread in pressed:
+        thread.join()
+    assert len(set(map(id, got))) == 1
+    assert [thread.name for thread in threading.enumerate()].count("trainer") <= 1
+    assert len(finish(got[0]).losses) == SHORT.steps
+
+
+def test_the_second_visitor_waits_for_the_first(trainer, order):
+    first = trainer.submit(replace(order, config=LONG), "ann")
+    second = trainer.submit(order, "bob")
+    wait(lambda: len(first.losses) > 3)
+    assert (first.state, second.state) == (State.RUNNING, State.WAITING)
+    assert trainer.ahead_of(second) == [first]
+    assert first.seconds_left > 0
+    first.stop.set()
+    assert finish(second).state is State.FINISHED
+    assert first.state is State.STOPPED
+
+
+def test_stop_ends_a_run_within_a_second_at_its_best_step(trainer, order, smoke_windows):
+    job = trainer.submit(replace(order, config=LONG), "ann")
+    wait(lambda: len(job.history) >= 2)
+    job.stop.set()
+    pressed = time.monotonic()
+    finish(job)
+    assert time.monotonic() - pressed < 1
+    assert (job.state, job.result["stopped"]) == (State.STOPPED, True)
+    assert job.result["validation_loss"] == min(p.validation_loss for p in job.history)
+    assert evaluate(job.model, *smoke_windows["validation"]) == pytest.approx(job.result["validation_loss"], abs=1e-5)
+
+
+def test_a_job_stopped_in_line_never_begins(trainer, order):
+    first, second = trainer.submit(replace(order, config=LONG), "ann"), trainer.submit(order, "bob")
+    second.stop.set()
+    first.stop.set()
+    assert (finish(second).state, second.losses, second.result) == (State.STOPPED, [], None)
+
+
+def test_a_visitor_who_leaves_frees_the_slot_after_the_grace_period(order):
+    present = {"ann", "bob"}
+    trainer = Trainer(lambda owner: owner in present, grace=0.3)
+    first = trainer.submit(replace(order, config=LONG), "ann")
+    second = trainer.submit(order, "bob")
+    wait(lambda: len(first.losses) > 3)
+    present.remove("ann")
+    left = time.monotonic()
+    finish(first)
+    assert 0.25 < time.monotonic() - left < 5
+    assert first.state is State.STOPPED
+    assert finish(second).state is State.FINISHED
+
+
+def test_a_visitor_who_comes_back_in_time_keeps_the_run(order):
+    present = {"ann"}
+    trainer = Trainer(lambda owner: owner in present, grace=0.5)
+    job = trainer.submit(replace(order, config=LONG), "ann")
+    wait(lambda: len(job.losses) > 3)
+    present.clear()
+    done = len(job.losses)
+    wait(lambda: len(job.losses) > done)
+    present.add("ann")
+    time.sleep(0.8)
+    assert job.state is State.RUNNING
+    job.stop.set()
+    finish(job)
+
+
+def test_a_loss_that_is_no_number_ends_the_run_with_the_reason_and_frees_the_slot(trainer, order):
+    job = trainer.submit(replace(order, config=replace(SHORT, learning_rate=1e38)), "ann")
+    after = trainer.submit(order, "bob")
+    assert finish(job).state is State.FAILED
+    assert "try a smaller learning rate" in job.reason
+    assert job.model is None
+    assert finish(after).state is State.FINISHED
+
+
+def test_a_crash_ends_the_run_with_the_reason_and_frees_the_slot(trainer, order, monkeypatch):
+    def crash(job, should_stop):
+        raise MemoryError("no room")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(jobs, "carry_out", crash)
+        job = finish(trainer.submit(order, "ann"))
+    assert (job.state, job.reason) == (State.FAILED, "MemoryError: no room")
+    assert finish(trainer.submit(order, "ann")).state is State.FINISHED
+
+
+def test_a_line_that_is_full_says_so(trainer, order):
+    waiting = [trainer.submit(replace(order, config=LONG), f"visitor {i}") for i in range(jobs.LONGEST_LINE)]
+    with pytest.raises(LineIsFull, match="8 trainings are in line already"):
+        trainer.submit(order, "late")
+    for job in waiting:
+        job.stop.set()
+    for job in waiting:
+        finish(job)
+
+
+def test_the_validation_sample_is_spread_over_all_targets(smoke_corpus):
+    stream = smoke_corpus.splits["train"]
+    contexts = Windows(stream, 64)
+    targets = torch.arange(len(contexts))  # each target names its row
+    chosen, rows = validation_sample({"validation": (contexts, targets)})
+    assert len(rows) == VALIDATION_TARGETS < len(contexts)
+    assert (rows[0], rows[-1]) == (0, len(contexts) - 1)
+    assert set((rows[1:] - rows[:-1]).tolist()) <= {len(contexts) // VALIDATION_TARGETS + i for i in (0, 1)}
+    assert torch.equal(chosen[7], contexts[int(rows[7])])
