@@ -108,6 +108,7 @@ class CausalAttentionLM(nn.Module):
 
         query = self.W_Q(e_last).view(B, H, -1).transpose(0, 1)  # (H, B, K)
         query_in_E = (query @ W_K).transpose(0, 1)  # (B, H, D)
+        words = words.to(query_in_E.dtype)  # under autocast, once for both products and their gradients
         scores = (query_in_E @ words.transpose(1, 2) + query_in_E @ slots.T) / math.sqrt(self.head_width)  # (B, H, T)
         visible = is_pad == is_pad[:, -1:]  # (B, T): the last slot sees every slot of its own sort
         weights = scores.masked_fill(~visible[:, None], -math.inf).softmax(dim=-1)

@@ -4,12 +4,15 @@ Server: the time of one rerun after the prompt changed (median and 95th percenti
 reference, the model's own share of it: `forward_details` and `forward` for the same prompt, measured in turn.
 Browser: from the last key typed to the first frame in which the new picture stands, and the bytes that the
 server sent for it. The prompt control waits 100 ms for a further key, which is part of that time.
+Training: the same reruns of Explore while another visitor's model trains in this process, beside the idle ones.
 """
 
 import argparse
 import math
 import statistics
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import torch
@@ -19,7 +22,9 @@ from streamlit.testing.v1 import AppTest
 from tests.browser.conftest import CHROMIUM, FLAGS, start_server, stop_server
 from wordlm.files import REPOSITORY
 from wordlm.text import encode_prompt
-from wordlm.ui.resources import checkpoint, model_of, vocabulary
+from wordlm.training import TrainConfig
+from wordlm.ui.job import Order, Trainer
+from wordlm.ui.resources import checkpoint, model_of, smoke_corpus, vocabulary
 
 TOKENS = (8, 16, 64)
 STORY = (
@@ -41,14 +46,14 @@ def summary(seconds: list[float]) -> tuple[float, float]:
     return 1e3 * statistics.median(ordered), 1e3 * ordered[math.ceil(0.95 * len(ordered)) - 1]
 
 
-def server_times(page: str, tokens: int, repeats: int) -> tuple[list[float], list[float]]:
+def server_times(page: str, tokens: int, repeats: int, first_word: int = 200) -> tuple[list[float], list[float]]:
     """Return the seconds of reruns with a new last word, and of the model alone, alternating."""
     app = AppTest.from_file(str(REPOSITORY / "app.py"), default_timeout=60).run()
     if page != "explore":
         app.switch_page(f"pages/{page}.py").run()
     model, reruns, model_alone = model_of(checkpoint("4", 11)), [], []
     # Words that were not used before, so that no cache answers.
-    words = vocabulary().itos[200 : 200 + repeats]
+    words = vocabulary().itos[first_word : first_word + repeats]
     for word in words:
         text = prompt_of(tokens, word)
         app.text_input(key="prompt").set_value(text)
@@ -63,6 +68,34 @@ def server_times(page: str, tokens: int, repeats: int) -> tuple[list[float], lis
             model(ids)
         model_alone.append(time.perf_counter() - start)
     return reruns[1:], model_alone[1:]
+
+
+@contextmanager
+def a_training_going_on() -> Iterator[None]:
+    """Train a model for another visitor meanwhile, as the Train page does."""
+    prompt = encode_prompt(prompt_of(16, "dog"), vocabulary())
+    order = Order("multihead", 4, TrainConfig(), smoke_corpus(False), "smoke stories", prompt)
+    job = Trainer(lambda owner: True).submit(order, "another visitor")
+    while len(job.losses) < 5:
+        time.sleep(0.01)
+    try:
+        yield
+    finally:
+        job.stop.set()
+        while job.is_active:
+            time.sleep(0.01)
+
+
+def print_training(repeats: int) -> None:
+    """Print the reruns of Explore idle and while a model trains, three times in turn."""
+    idle, busy = [], []
+    for turn in range(3):
+        idle += server_times("explore", 16, repeats, first_word=600 + 2 * turn * repeats)[0]
+        with a_training_going_on():
+            busy += server_times("explore", 16, repeats, first_word=600 + (2 * turn + 1) * repeats)[0]
+    (median, p95), (busy_median, busy_p95) = summary(idle), summary(busy)
+    print(f"\nexplore, 16 tokens, idle: {median:.1f} ms (p95 {p95:.1f}); while a model trains: {busy_median:.1f} ms")
+    print(f"(p95 {busy_p95:.1f}), {busy_median / median:.2f} times as long")
 
 
 # Resolves with the time of the first frame in which a picture stands that has `label` among its keys. The page puts a
@@ -120,6 +153,7 @@ def main() -> None:
             reruns, model_alone = server_times(page, tokens, repeats)
             (median, p95), (model, _) = summary(reruns), summary(model_alone)
             print(f"{page:12} {tokens:6}  {median:17.1f} {p95:6.1f}  {model:8.2f}  {median / model:6.1f}")
+    print_training(repeats)
     if CHROMIUM is None:
         print("no Chromium here, so nothing is measured in a browser")
         return

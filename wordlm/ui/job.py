@@ -27,7 +27,7 @@ from wordlm.training import NonFiniteLoss, Progress, TrainConfig, measure_pace, 
 
 VALIDATION_TARGETS = 4096
 """At most so many, evenly spread over the validation stories: so that Stop never waits for a long validation."""
-GRACE_SECONDS = 30.0
+GRACE_SECONDS = 15.0
 LONGEST_LINE = 8
 MOST_STEPS = 6000
 MOST_VALIDATIONS = 40
