@@ -1,7 +1,7 @@
 """What the Train page draws: settings, the run as it goes, its outcome, the visitor's models."""
 
 import math
-from typing import get_args
+from typing import Any, get_args
 
 import pandas as pd
 import streamlit as st
@@ -141,37 +141,40 @@ def _own_text(own_vocabulary: bool) -> Corpus | None:
 def choose_settings() -> tuple[str, TrainConfig]:
     """Let the visitor choose a model and how it is trained."""
     defaults = TrainConfig()
-    model = st.segmented_control(
-        "Train the MLP, or attention with this many heads",
-        MODELS,
-        default=str(DEFAULT_HEADS),
-        required=True,
-        key="trained",
-        bind="query-params",
-    )
-    columns = iter(st.columns(4) + st.columns(3))
 
-    def number(label: str, name: str, value: float, step: float, **options: str) -> float:
+    def number(label: str, name: str, value: float, step: float, **options: Any) -> float:
         low, high = RANGES[name]
-        with next(columns):
-            return st.number_input(label, low, high, value, step, key=name, bind="query-params", **options)
+        return st.number_input(label, low, high, value, step, key=name, bind="query-params", **options)
 
-    steps = number("Steps (updates)", "steps", 100, 50)
-    batch = number("Batch size (targets an update)", "batch", defaults.batch_size, 64)
-    rate = number("Learning rate", "rate", defaults.learning_rate, 0.001, format="%.5f")
-    decay = number("Weight decay", "decay", defaults.weight_decay, 0.001, format="%.4f")
-    seed = number("Seed of start and batches", "train_seed", defaults.seed, 1)
-    validations = number("Validations on the way", "validations", 10, 1)
-    with next(columns):
-        precision = st.segmented_control(
-            "Precision",
-            get_args(Precision),
-            default="fp32",
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        model = st.segmented_control(
+            "Train the MLP, or attention with this many heads",
+            MODELS,
+            default=str(DEFAULT_HEADS),
             required=True,
-            key="precision",
+            key="trained",
             bind="query-params",
-            help="bf16 computes the matrix products with fewer digits: faster where the processor has it.",
         )
+        steps = number("Steps (updates)", "steps", 100, 50, width=220)
+    with st.expander("Batch size, learning rate, seed and more"):
+        left, middle, right = st.columns(3)
+        with left:
+            batch = number("Batch size (targets an update)", "batch", defaults.batch_size, 64)
+            seed = number("Seed of start and batches", "train_seed", defaults.seed, 1)
+        with middle:
+            rate = number("Learning rate", "rate", defaults.learning_rate, 0.001, format="%.5f")
+            decay = number("Weight decay", "decay", defaults.weight_decay, 0.001, format="%.4f")
+        with right:
+            validations = number("Validations on the way", "validations", 10, 1)
+            precision = st.segmented_control(
+                "Precision",
+                get_args(Precision),
+                default="fp32",
+                required=True,
+                key="precision",
+                bind="query-params",
+                help="bf16 computes the matrix products with fewer digits: faster where the processor has it.",
+            )
     every = math.ceil(steps / validations)
     return model, TrainConfig(int(steps), int(batch), rate, decay, int(seed), every, precision)
 
