@@ -7,12 +7,13 @@ import streamlit as st
 from wordlm.results import beside, run_table, summary_table
 from wordlm.ui import benchmark as view
 from wordlm.ui import blocks, charts
+from wordlm.ui.glossary import explain
 from wordlm.ui.resources import comparison_of, course_results
 
 ours = comparison_of()
 
 st.subheader("Does splitting the same width into more heads help?")
-st.caption(
+explain(
     "The same stories, steps and number of parameters for every number of heads; three random starts (seeds) each. "
     "The best validation step of a run is scored once on all test targets. "
     "Mean ± sample standard deviation over the seeds."
@@ -28,7 +29,7 @@ summary = summary_table(shown)
 if summary["seeds"].str.contains("of").any():
     st.warning("Some runs are missing: the column seeds says how many of three each line rests on.")
 blocks.text_table(summary, "summary", alt="Test loss, perplexity and seconds of each model over its seeds")
-st.caption(view.about_seconds(shown))
+explain(view.about_seconds(shown))
 
 st.subheader("How far apart are the seeds?")
 runs = run_table(shown)
@@ -42,7 +43,7 @@ blocks.picture_and_table(
 )
 
 st.subheader("How many heads?")
-st.caption("Test loss against the number of heads, at the same number of parameters; with H heads each is 64 / H wide.")
+explain("Test loss against the number of heads, at the same number of parameters; with H heads each is 64 / H wide.")
 st.plotly_chart(view.head_curve(runs), key="head_curve", config=charts.MENU, alt="Test loss against number of heads")
 view.say_best_head_count(runs)
 
@@ -52,14 +53,14 @@ if pairs is not None:
     blocks.number_table(pairs, "pairs", alt="Test losses of four heads and one head by seed", decimals=4)
 
 st.subheader("How did the validation loss fall?")
-st.caption("Each line is one run; the star marks the step that was kept.")
+explain("Each line is one run; the star marks the step that was kept.")
 st.plotly_chart(
     view.validation_curves(shown), key="curves", config=charts.MENU, alt="Validation loss of every run by step"
 )
 blocks.number_table(view.history_table(shown), "curves_table", alt="Validation loss of every run by step", decimals=4)
 
 st.subheader("What must a model beat?")
-st.caption(
+explain(
     "On the same test targets: the same chance for each of the 4,000 words (uniform), counts of words (unigram), of "
     "pairs (bigram) and of triples (trigram), with interpolated Kneser-Ney smoothing. All from the training stories."
 )
@@ -75,16 +76,16 @@ blocks.picture_and_table(
 
 st.subheader("How does this compare with the course's published run?")
 course = course_results()
-st.caption(
+explain(
     "The course trained the same models on another 6,000 stories, with another tokenizer and on another device. So "
     "levels of loss may not be compared, nor seconds; the differences between models within a run may."
 )
 published, here = st.columns(2)
 with published:
-    st.caption("The course's published run.")
+    explain("The course's published run.")
     blocks.text_table(view.course_table(course), "course", alt="The course's published results")
 with here:
-    st.caption("The runs shown above.")
+    explain("The runs shown above.")
     blocks.text_table(view.our_table(shown), "here", alt="The same models here")
 blocks.number_table(view.gap_table(course, shown), "gaps", alt="Differences of test losses within each run", decimals=4)
 

@@ -9,6 +9,7 @@ from wordlm.compare import best_matching, head_distances
 from wordlm.inspection import head_measures, weight_table
 from wordlm.ui import blocks, charts, controls
 from wordlm.ui import compare as view
+from wordlm.ui.glossary import explain
 from wordlm.ui.resources import (
     SEEDS,
     checkpoint,
@@ -24,7 +25,7 @@ choice = controls.shared_choice()
 prompt, a = choice.prompt, choice.checkpoint
 
 st.subheader("How do two models read the same prompt?")
-st.caption("A is the model chosen above. Choose B here; the prompt stays the same for both.")
+explain("A is the model chosen above. Choose B here; the prompt stays the same for both.")
 controls.say_other_seed(choice)
 b = controls.choose_other_model(a)
 pair = {f"A: {a.name}": a, f"B: {b.name}": b}
@@ -56,7 +57,7 @@ if with_heads:
     view.say_rows(with_heads, prompt, query)
     blocks.check_strip(*(seen.checks for seen in with_heads.values()))
     st.page_link("pages/switch_off.py", label="Weights are evidence, not explanation: switch a head off and see")
-    st.caption("How each head spreads these weights.")
+    explain("How each head spreads these weights.")
     blocks.number_table(measures, "measures", alt="How each head spreads its weights", help=blocks.MEASURE_HELP)
     tables["How each head spreads its weights"] = measures
 
@@ -67,7 +68,7 @@ expected = view.compare_next_words(
 tables["Next words"] = expected
 
 st.subheader("Which typed words surprise each?")
-st.caption(
+explain(
     "The *surprisal* of a word is −ln of its probability, in nats, when the model has read only what stands before it: "
     "0 for a word it was sure of. The first word follows the start mark alone."
 )
@@ -81,7 +82,7 @@ else:
     st.info("The prompt is empty, so there is no word to be surprised by. Type some words above.")
 
 st.subheader("One head is a blend")
-st.caption(f"The same prompt and query with seed {choice.seed}: the row of one head, the rows of four, and their mean.")
+explain(f"The same prompt and query with seed {choice.seed}: the row of one head, the rows of four, and their mean.")
 one, four = (inspection_of(checkpoint(model, choice.seed), choice.bundled_prompt.ids) for model in "14")
 blend = weight_table({"one head": one, "four heads": four}, prompt, query).drop(columns="sum")
 blend.loc["mean of the four"] = blend.iloc[1:].mean()
@@ -95,7 +96,7 @@ blocks.picture_and_table(
     alt="One head's row, the four heads' rows and their mean",
 )
 distances = pd.DataFrame(head_distances(blend.to_numpy()), index=blend.index, columns=blend.index)
-st.caption("How far apart the rows are: the Jensen-Shannon distance, 0 for equal rows, 1 for rows without overlap.")
+explain("How far apart the rows are: the Jensen-Shannon distance, 0 for equal rows, 1 for rows without overlap.")
 figures["Distances of the rows"] = charts.matrix_heatmap(distances, rows="row", columns="row", unit="distance, 0 to 1")
 tables["Distances of the rows"] = distances
 view.say_closest(distances)
@@ -104,7 +105,7 @@ blocks.picture_and_table(
 )
 
 st.subheader("A head's name does not travel")
-st.caption(
+explain(
     "Four heads, trained three times from another random start (seed). Heads are matched by how alike their rows are "
     "over eight texts: 1 minus the mean Jensen-Shannon distance, 1 for heads that always look alike. "
     "Each head gets one partner, so that all the pairs together are as alike as can be."

@@ -10,6 +10,7 @@ from wordlm.inspection import head_measures, next_words, rank_of, shape_table, t
 from wordlm.ui import blocks, charts, components, controls
 from wordlm.ui import explore as view
 from wordlm.ui.escape import for_markdown
+from wordlm.ui.glossary import explain
 from wordlm.ui.resources import inspection_of, model_of, probabilities_of, vocabulary_of
 
 choice = controls.shared_choice()
@@ -22,7 +23,7 @@ blocks.say_what_was_read(prompt)
 tokens = st.container()
 
 st.subheader("Where does each head look?")
-st.caption(
+explain(
     "Each row is a word that looks, the *query*; each column is one it may look at, the *key*: itself or earlier. "
     "Press a token or click a cell. The last row makes the prediction; earlier rows show the same matrices at work."
 )
@@ -72,7 +73,7 @@ else:
     view.shaded_text(inspection, prompt, head, query, shade_by, lambda place: controls.pick_query(prompt, place))
 
 if seen:
-    st.caption("The weights of the chosen query in numbers, model under model. Each row sums to 1.")
+    explain("The weights of the chosen query in numbers, model under model. Each row sums to 1.")
     blocks.number_table(weights_table, "weights", index=True, alt="Weights of the chosen query, one row a head")
 
 if has_heads:
@@ -83,7 +84,7 @@ if has_heads:
     st.page_link("pages/switch_off.py", label="Weights are evidence, not explanation: switch a head off and see")
 
     st.subheader("How is one weight made?")
-    st.caption(
+    explain(
         "Each number is made by hand from the one before and set beside the model's own. *e* is a word's embedding: "
         "what the word is, plus where it stands. The head turns it into a query *q*, a key *k* and a value *v*."
     )
@@ -100,7 +101,7 @@ if has_heads:
     tables["The softmax over the row"] = softmax
 
 st.subheader("What comes next?")
-st.caption(
+explain(
     f"The ten likeliest of {len(vocab):,} words after the prompt, by {chosen.name}. The model gives each word a "
     "score, its *logit*; the softmax turns the scores into probabilities."
 )
@@ -120,7 +121,7 @@ else:
 
 if has_heads:
     st.subheader("What are the shapes?")
-    st.caption(
+    explain(
         "Of every tensor (table of numbers) on the way, for one prompt (1) in 64 slots; padding is part of it. "
         "With H heads each is 64 / H wide, so together they are always 64."
     )

@@ -9,12 +9,13 @@ from wordlm.generation import Generation
 from wordlm.ui import blocks, controls
 from wordlm.ui import generate as view
 from wordlm.ui.browser_engine import browser_engine
+from wordlm.ui.glossary import explain
 from wordlm.ui.resources import vocabulary, vocabulary_of
 
 choice = controls.shared_choice()
 
 st.subheader("How does the story go on?")
-st.caption(
+explain(
     "The model chooses one word, reads everything again with that word at the end, and so on. It keeps no cache: "
     "each new word moves all others one slot to the left, where they get another position embedding."
 )
@@ -24,7 +25,7 @@ engine = st.segmented_control(
 start = view.choose_start(choice.text, vocabulary_of(choice.checkpoint) if engine == "PyTorch" else vocabulary())
 view.warn_of_unknown_start(start)
 decoding = view.choose_decoding()
-st.caption(
+explain(
     "`<PAD>` and `<BOS>` are never chosen, `<UNK>` only if allowed; what remains after temperature, top k and top p is "
     "renormalised for the draw. The probabilities shown are the model's own, before all of that."
 )
@@ -70,7 +71,7 @@ if "stories" in st.session_state:
     view.read_beside(began)
 
     st.subheader("What did it take?")
-    st.caption(
+    explain(
         "A model call that ends the story adds no word. Times are those of the model calls alone. "
         + st.session_state.get("before", "Fetching, loading and a warm-up call in the browser are not in them.")
     )
@@ -83,7 +84,7 @@ if "stories" in st.session_state:
         st.download_button("Download as text", view.export_text(began, stories), "story.txt", key="as_text")
         st.download_button("Download as JSON", view.export_json(began, stories), "story.json", key="as_json")
 
-st.caption(
+explain(
     "A better loss on held-out stories does not make every continuation better: the loss is a mean over many words, a "
     "story is one path. How the models compare on average stands on the Benchmark page."
 )

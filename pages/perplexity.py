@@ -9,13 +9,14 @@ from wordlm.text import typed_words
 from wordlm.ui import blocks, charts, controls
 from wordlm.ui import perplexity as view
 from wordlm.ui.escape import for_markdown
+from wordlm.ui.glossary import explain
 from wordlm.ui.resources import checkpoint, models_beside, scores_of, vocabulary_of
 
 choice = controls.shared_choice()
 vocab = vocabulary_of(choice.checkpoint)
 
 st.subheader("What do probabilities make of a loss?")
-st.caption(
+explain(
     "For each target the model gave the right word some probability p. Its loss is −ln p; the mean of the losses is "
     "the *cross-entropy*; its exponential is the *perplexity*, which is 1 over the geometric mean of the probabilities."
 )
@@ -37,13 +38,13 @@ else:
     table = probability_table(probabilities)
     blocks.number_table(table, "probabilities_table", alt="The loss of each target and the running mean", decimals=4)
     view.one_more_prediction(probabilities)
-    st.caption(
+    explain(
         "Perplexity is no accuracy: a model can be right every time and still have a high one, if it is unsure. Nor "
         "is it a count of words, though a model that hesitates evenly between N words has perplexity N."
     )
 
 st.subheader("How well does a model expect a text?")
-st.caption(
+explain(
     "Each word is scored after the up to 64 positions before it, exactly as in training: the first after the start "
     f"mark alone. The end of the text is not scored. "
     f"The deeper the tint, the bigger the surprise of {choice.checkpoint.name}."
@@ -70,7 +71,7 @@ word_table = view.word_score_table(words, ids, chosen, vocab)
 blocks.number_table(word_table, "words", alt="Probability, rank and loss of each word")
 
 st.subheader("Which model expects it best?")
-st.caption("The same words and the same targets for every model, so these may be compared. Lower is better.")
+explain("The same words and the same targets for every model, so these may be compared. Lower is better.")
 model_table = view.model_table(scores)
 blocks.picture_and_table(
     charts.horizontal_bars(model_table["model"].tolist(), model_table["perplexity"].to_numpy(), "perplexity"),
@@ -84,11 +85,11 @@ st.write(
     f"{model_table['model'][best]} expects the text best, perplexity {model_table['perplexity'][best]:.4f}; "
     f"{model_table['model'][worst]} worst, {model_table['perplexity'][worst]:.4f}."
 )
-st.caption("Where the models differ most, in nats.")
+explain("Where the models differ most, in nats.")
 blocks.number_table(view.disagreement_table(words, scores), "differ", alt="The words on which the models differ most")
 
 st.subheader("When may two perplexities be compared?")
-st.caption(
+explain(
     "Only with the same tokenizer and the same targets. The total loss of a text is shared out over its targets, and "
     "another way to cut the text gives another number of them. Nor do two texts compare: one may simply be easier."
 )

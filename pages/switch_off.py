@@ -8,13 +8,14 @@ from wordlm.ablation import head_value_table, loss_table, next_word_effect, prom
 from wordlm.inspection import head_measures
 from wordlm.ui import blocks, charts, controls
 from wordlm.ui import switch_off as view
+from wordlm.ui.glossary import explain
 from wordlm.ui.resources import ablation_of, ablations, inspection_of, mean_messages_of, model_of, vocabulary_of
 
 choice = controls.shared_choice()
 prompt, chosen = choice.prompt, choice.checkpoint
 
 st.subheader("What changes without a head?")
-st.caption(
+explain(
     "A head's weights say where it looks, not how much that matters. Switch it off and see what the model loses: "
     "that is evidence of its influence."
 )
@@ -46,7 +47,7 @@ blocks.picture_and_table(
 )
 
 st.subheader("What happens to the prompt's own words?")
-st.caption("The surprisal of each word in nats, −ln of its probability after the words before it. Lower is better.")
+explain("The surprisal of each word in nats, −ln of its probability after the words before it. Lower is better.")
 if prompt.word_labels:
     losses = loss_table(effect, prompt.word_labels)
     series = {"all heads": losses["before"].to_numpy(), without: losses["after"].to_numpy()}
@@ -69,7 +70,7 @@ if stored is None:
     blocks.take_away("switch_off", "Without some heads", choice.text, [chosen], tables, figures)
     st.stop()
 measured = ablations()
-st.caption(
+explain(
     f"How much the test loss of {chosen.name}, {stored['loss']:.4f} nats per token, rises when one head is off: "
     f"exact over all {measured['targets']:,} targets of {measured['stories']} stories. "
     f"The bars are intervals: {measured['interval']}. Beside it, how strongly the same head looks in your prompt."
@@ -96,7 +97,7 @@ blocks.check_strip(seen.checks)
 
 subsets = subset_table(stored)
 tables["Sets of heads"] = subsets
-st.caption("Every set of heads that was measured." if chosen.heads <= 4 else "No head, each head, and all heads off.")
+explain("Every set of heads that was measured." if chosen.heads <= 4 else "No head, each head, and all heads off.")
 blocks.number_table(subsets, "subsets", alt="Test loss for each set of heads off", decimals=4)
 view.recompute(chosen, fill, off)
 

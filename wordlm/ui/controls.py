@@ -15,6 +15,7 @@ from wordlm.text import UNK, EncodedPrompt, Vocab, encode_prompt, tokenize, type
 from wordlm.training import Precision
 from wordlm.ui.charts import FirstToken, Scale
 from wordlm.ui.escape import for_markdown, shortened
+from wordlm.ui.glossary import open_glossary
 from wordlm.ui.job import MOST_STEPS, MOST_VALIDATIONS
 from wordlm.ui.resources import (
     MODELS,
@@ -27,6 +28,7 @@ from wordlm.ui.resources import (
     vocabulary,
     vocabulary_of,
 )
+from wordlm.ui.tour import tour_button
 
 PROMPT, MODEL, SEED = "prompt", "model", "seed"
 QUERY, KEY, HEAD, PICTURE, SCALE, FIRST, WORD = "query", "key", "head", "picture", "scale", "first", "word"
@@ -39,6 +41,7 @@ Picture = Literal["all heads", "one head"]
 ENGINES = ("ONNX Runtime", "PyTorch", "your browser")
 WAYS = ("WebAssembly", "WebGPU")
 STORIES = ("smoke stories", "6,000 stories", "a text of mine")
+PARTS = ("course", "quiz", "glossary")
 VOCABULARIES = ("the bundled one", "its own")
 
 
@@ -93,6 +96,7 @@ _OFFERED = {
     "learn_from": STORIES,
     "words": VOCABULARIES,
     "precision": get_args(Precision),
+    "part": PARTS,
 }
 RANGES = {
     "limit": (5, 200),
@@ -175,6 +179,9 @@ def draw_shared_controls() -> None:
             bind="query-params",
             help="The random start of the training. Seeds 29 and 47 are bundled for 1 and 4 heads.",
         )
+        if st.button("Glossary", key="glossary", type="tertiary", icon=":material/menu_book:"):
+            open_glossary()
+        tour_button()
 
 
 def shared_choice() -> Choice:
@@ -200,6 +207,23 @@ def say_other_seed(choice: Choice) -> None:
             f"{choice.checkpoint.title} is bundled with seed {choice.checkpoint.seed} only, "
             f"so that one is shown instead of {choice.seed}."
         )
+
+
+def choose_part() -> str:
+    """Let the visitor choose what of the Learn page to see."""
+    return st.segmented_control("Part", PARTS, default=PARTS[0], required=True, key="part", bind="query-params")
+
+
+def choose_chapter(count: int) -> int:
+    """Let the visitor choose a chapter of the course; return its number, from 1."""
+    options = [str(number) for number in range(1, count + 1)]
+    _check_link("chapter", options)
+    return int(st.segmented_control("Chapter", options, default="1", required=True, key="chapter", bind="query-params"))
+
+
+def turn_to_chapter(number: int) -> None:
+    """Choose a chapter, as its own control does. Call it from a callback."""
+    st.session_state["chapter"] = str(number)
 
 
 def choose_query(prompt: EncodedPrompt) -> int:

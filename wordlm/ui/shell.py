@@ -11,6 +11,7 @@ import streamlit as st
 from wordlm.files import REPOSITORY
 from wordlm.ui.controls import draw_shared_controls, link_is_read, say_what_a_link_got_wrong
 from wordlm.ui.own_models import keep_finished_training
+from wordlm.ui.tour import draw_tour
 
 _INSIDE = "inside_app"
 _STYLE = Path(__file__).with_name("style.css")
@@ -31,6 +32,7 @@ def run_app() -> None:
             st.Page(pages / "generate.py", title="Generate", url_path="generate"),
             st.Page(pages / "train.py", title="Train", url_path="train"),
             st.Page(pages / "benchmark.py", title="Benchmark", url_path="benchmark"),
+            st.Page(pages / "learn.py", title="Learn", url_path="learn"),
         ],
         position="top",
     )
@@ -38,6 +40,7 @@ def run_app() -> None:
     say_what_a_link_got_wrong()
     keep_finished_training()
     draw_shared_controls()
+    draw_tour(page.url_path or "explore")
     st.session_state[_INSIDE] = True
     try:
         page.run()

@@ -18,6 +18,7 @@ from wordlm.ui.blocks import heads_in_words, number_table, picture_and_table
 from wordlm.ui.charts import MENU, loss_curves, weight_heatmaps
 from wordlm.ui.controls import MODEL, OTHER_MODEL, RANGES, STORIES, VOCABULARIES, choose_scale
 from wordlm.ui.escape import for_markdown
+from wordlm.ui.glossary import explain
 from wordlm.ui.job import Job, LineIsFull, Order, State, Trainer, seconds_needed, validation_sample
 from wordlm.ui.own_models import JOB, MOST, OwnModel, forget, keep_file, own_models
 from wordlm.ui.resources import (
@@ -75,7 +76,7 @@ def choose_stories() -> Corpus | None:
                 help="With the bundled one the new model can stand beside the bundled models. With its own, "
                 "the 4,000 most frequent words of these stories, it stands alone.",
             )
-    st.caption(_ABOUT[source])
+    explain(_ABOUT[source])
     try:
         match source:
             case "smoke stories":
@@ -207,7 +208,7 @@ def say_duration(order: Order) -> None:
     )
     validations = math.ceil(config.steps / config.eval_every)
     _, targets = validation_sample(make_all_windows(order.corpus))
-    st.caption(
+    explain(
         f"About {in_words(config.steps * update + validations * validation)}: {config.steps:,} updates of "
         f"{1e3 * update:.0f} ms and a validation on {len(targets):,} targets every {config.eval_every:,} updates, "
         f"{1e3 * validation:.0f} ms each, as measured here with a few."
@@ -328,7 +329,7 @@ def validation_table(job: Job) -> pd.DataFrame:
 def _draw_heads(job: Job, live: bool) -> None:
     prompt, steps = job.order.prompt, sorted(job.weights)
     st.subheader("How do the heads form?")
-    st.caption("The attention weights of your prompt, as it was when you pressed Train. A new model's are nearly even.")
+    explain("The attention weights of your prompt, as it was when you pressed Train. A new model's are nearly even.")
     step = steps[-1]
     if not live:
         with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -346,7 +347,7 @@ def _draw_heads(job: Job, live: bool) -> None:
     if not live:
         rows = {f"head {head + 1}": row[last] for head, row in enumerate(weights)}
         table = pd.DataFrame.from_dict(rows, orient="index", columns=list(prompt.labels))
-        st.caption("The weights of the last word, the outlined row, in numbers.")
+        explain("The weights of the last word, the outlined row, in numbers.")
         number_table(table, "replay_table", index=True, alt="Weights of the last word, one row a head")
 
 

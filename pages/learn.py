@@ -1,0 +1,33 @@
+from wordlm.ui.shell import inside_app
+
+inside_app()
+
+import streamlit as st
+
+from wordlm.quiz import question_of
+from wordlm.ui import controls
+from wordlm.ui.chapters import CHAPTERS
+from wordlm.ui.glossary import draw_glossary
+from wordlm.ui.quiz import ask, quiz
+
+choice = controls.shared_choice()
+with st.container(horizontal=True, vertical_alignment="bottom"):
+    part = controls.choose_part()
+    number = controls.choose_chapter(len(CHAPTERS)) if part == "course" else 0
+
+if part == "course":
+    chapter = CHAPTERS[number - 1]
+    st.subheader(f"{number}. {chapter.title}")
+    chapter.draw(choice)
+
+    st.subheader("A question")
+    ask(question_of(number, 0), f"chapter_{number}")
+    if number < len(CHAPTERS):
+        label = f"Next: {number + 1}. {CHAPTERS[number].title}"
+        st.button(label, on_click=controls.turn_to_chapter, args=[number + 1], key="next_chapter")
+elif part == "quiz":
+    st.subheader("What do you know by now?")
+    quiz()
+else:
+    st.subheader("What does that word mean?")
+    draw_glossary("term", bind=True)

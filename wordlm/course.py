@@ -1,0 +1,232 @@
+"""The calculations of the course: small, exact, and each made anew from the numbers that the reader sets."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import torch
+from torch import Tensor, nn
+
+from wordlm.models import CausalAttentionLM, MultiHeadAttentionLM
+from wordlm.scoring import head_weights_as_last, word_losses
+from wordlm.text import BOS, SPECIALS, left_pad
+
+# The sentence of chapters 1 and 4. Its last word looks back.
+WISH_WORDS = ("the", "cat", "saw", "a", "fish")
+SUBJECT, OBJECT = 1, 4
+
+
+def softmax(scores: np.ndarray) -> np.ndarray:
+    """Turn each row of scores (..., n) into a distribution. -inf becomes exactly 0."""
+    powers = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return powers / powers.sum(axis=-1, keepdims=True)
+
+
+def two_wishes(subject: float, object_: float) -> pd.DataFrame:
+    """Return the weights when a word wishes to see the subject and the object, each by so many points of score.
+
+    One head adds both wishes to one row of scores; of two heads each has one wish. Rows: one head, head 1, head 2.
+    """
+    wishes = np.zeros((2, len(WISH_WORDS)))
+    wishes[0, SUBJECT], wishes[1, OBJECT] = subject, object_
+    rows = softmax(np.vstack([wishes.sum(0), wishes]))
+    return pd.DataFrame(rows, index=["one head", "two heads, head 1", "two heads, head 2"], columns=WISH_WORDS)
+
+
+def head_width(d_model: int, heads: int) -> int:
+    """Return the width of each head. Raises `ValueError`, the model's own, when the width cannot be shared out."""
+    return MultiHeadAttentionLM(len(SPECIALS), 2, d_model, hidden=1, heads=heads).head_width
+
+
+def split_shapes(d_model: int, heads: int, context_len: int = 64) -> pd.DataFrame:
+    """Return the shapes on the way through a block of this width: `tensor`, `shape`; read off a model's tensors."""
+    model = MultiHeadAttentionLM(len(SPECIALS), context_len, d_model, hidden=1, heads=heads)
+    with torch.inference_mode():
+        seen = model.forward_details(torch.from_numpy(left_pad([BOS], context_len)))
+    names = {
+        "E": "embeddings",
+        "Q": "queries, split among the heads",
+        "weights": "weights, one map a head",
+        "messages": "messages, side by side again",
+        "contextual": "after the output projection, added to E",
+    }
+    return pd.DataFrame(
+        [(meaning, str(tuple(seen[name].shape))) for name, meaning in names.items()], columns=["tensor", "shape"]
+    )
+
+
+def attention_parameters(d_model: int, heads: int, width: int) -> int:
+    """Return the numbers in W_Q, W_K, W_V and W_O for heads of this width each, without biases."""
+    return 4 * d_model * heads * width
+
+
+def growth_table(d_model: int, counts: Sequence[int] = (1, 2, 4, 8)) -> pd.DataFrame:
+    """Return what more heads cost when the whole width is kept, and when each head keeps the full width."""
+    rows = []
+    for heads in counts:
+        width = head_width(d_model, heads)
+        rows.append(
+            (heads, width, attention_parameters(d_model, heads, width), attention_parameters(d_model, heads, d_model))
+        )
+    return pd.DataFrame(
+        rows,
+        columns=[
+            "heads",
+            "head width if shared out",
+            "parameters if shared out",
+            "parameters if each head keeps it all",
+        ],
+    )
+
+
+def two_heads_from(x: np.ndarray, first: np.ndarray, second: np.ndarray) -> pd.DataFrame:
+    """Return what two heads of width 2 get of a vector x (4,): a slice each, or a projection (2, 4) of all of it."""
+    return pd.DataFrame(
+        [x[:2], x[2:], first @ x, second @ x],
+        index=["slice, head 1", "slice, head 2", "projection, head 1", "projection, head 2"],
+        columns=["first", "second"],
+    )
+
+
+# Three tokens, keys of width 2 that both heads share, and a query for each head.
+TRIO = ("dog", "chased", "cat")
+TRIO_KEYS = np.array([[2.0, 0.0], [0.5, 0.5], [0.0, 2.0]])
+TRIO_QUERIES = np.array([[2.0, 0.0], [0.0, 2.0]])
+
+
+def trio_weights(queries: np.ndarray) -> pd.DataFrame:
+    """Return the row of the last of three tokens for each of two heads, given their queries (2, 2)."""
+    scores = queries @ TRIO_KEYS.T / math.sqrt(TRIO_KEYS.shape[1])
+    return pd.DataFrame(softmax(scores), index=["head 1", "head 2"], columns=TRIO)
+
+
+def score_spread(width: int, scaled: bool, keys: int = 8, trials: int = 2000, seed: int = 0) -> dict[str, float]:
+    """Draw random queries and keys of unit variance and return what their scores and weights are like.
+
+    `spread`: standard deviation of the scores; `largest`: mean of the largest of `keys` weights; `passes`: mean of
+    w (1 - w) for it, which is how much of a gradient passes its softmax.
+    """
+    rng = np.random.default_rng(seed)
+    queries, all_keys = rng.standard_normal((trials, 1, width)), rng.standard_normal((trials, keys, width))
+    scores = (queries * all_keys).sum(-1) / (math.sqrt(width) if scaled else 1.0)
+    largest = softmax(scores).max(-1)
+    return {
+        "spread": float(scores.std()),
+        "largest": float(largest.mean()),
+        "passes": float((largest * (1 - largest)).mean()),
+    }
+
+
+def masked_rows(scores: np.ndarray, way: str) -> np.ndarray:
+    """Return the weights of a score matrix (n, n) with later keys hidden before or after the softmax, or not at all.
+
+    `way` is "minus infinity before", "zero after" or "none".
+    """
+    later = np.triu(np.ones_like(scores, dtype=bool), 1)
+    if way == "minus infinity before":
+        return softmax(np.where(later, -np.inf, scores))
+    weights = softmax(scores)
+    return np.where(later, 0.0, weights) if way == "zero after" else weights
+
+
+def reach_of_messages(model: CausalAttentionLM) -> pd.DataFrame:
+    """Return, for each head, how many coordinates of a word it can change with the output projection and without.
+
+    Without one the messages would be added as they are, side by side, so that a head reaches its own slice only.
+    """
+    output = model.W_O.weight.detach().view(model.W_O.out_features, model.heads, -1)  # (D, H, M)
+    reached = (output.abs().amax(2) > 0).sum(0).tolist()
+    return pd.DataFrame(
+        {"head": range(1, model.heads + 1), "with it": reached, "without it": [output.shape[2]] * model.heads}
+    )
+
+
+def built_in_layer(model: CausalAttentionLM, ids: Tensor) -> tuple[float, Tensor]:
+    """Give PyTorch's own layer our matrices; return the largest difference and its averaged weights."""
+    layer = nn.MultiheadAttention(64, model.heads, bias=False, batch_first=True)
+    with torch.no_grad():
+        layer.in_proj_weight.copy_(torch.cat([model.W_Q.weight, model.W_K.weight, model.W_V.weight]))
+        layer.out_proj.weight.copy_(model.W_O.weight)
+        ours = model.forward_details(ids)
+        theirs, averaged = layer(ours["E"], ours["E"], ours["E"], attn_mask=~model.visible(ids)[0])
+    difference = (ours["E"] + theirs - ours["contextual"]).abs().max().item()
+    return difference, averaged
+
+
+def hidden_by_the_average(weights: np.ndarray) -> tuple[float, float]:
+    """Return the largest weight of any head in the last row of (H, n, n), and the largest of their average there."""
+    last = weights[:, -1]
+    return float(last.max()), float(last.mean(0).max())
+
+
+@dataclass(frozen=True)
+class InductionTest:
+    """What a model does when random words are shown twice over."""
+
+    scores: np.ndarray
+    """(H,): the mean weight on the word that followed the last time."""
+    even: float
+    """What even weights would give."""
+    first: float
+    """Mean surprisal of the words in the first showing, nats."""
+    second: float
+    """The same in the second. A model that copies would be much less surprised."""
+
+
+def induction_test(model: CausalAttentionLM, length: int = 16, sequences: int = 8, seed: int = 0) -> InductionTest:
+    """Show random common words twice over; each word is read as the last one, as in training.
+
+    Olsson et al. 2022, *In-context learning and induction heads*, section 2.
+    """
+    rng = np.random.default_rng(seed)
+    commonest = min(500, model.token_embedding.num_embeddings)  # their embeddings were trained well
+    scores, losses = [], []
+    queries = np.arange(length + 1, 2 * length + 1)
+    for _ in range(sequences):
+        words = rng.integers(len(SPECIALS), commonest, length).tolist() * 2
+        scores.append(head_weights_as_last(model, words)[:, queries, queries - length + 1].mean(1))
+        losses.append(word_losses(model, words))
+    mean = np.mean(losses, axis=0)
+    return InductionTest(
+        scores=np.mean(scores, axis=0),
+        even=float((1 / (queries + 1)).mean()),
+        # The first word of a showing follows the start mark or another showing, so it is left out.
+        first=float(mean[1:length].mean()),
+        second=float(mean[length + 1 :].mean()),
+    )
+
+
+def score_bytes(length: int, heads: int, precision: int, layers: int) -> int:
+    """Return the bytes of all weights at once: n² a head and layer."""
+    return length**2 * heads * precision * layers
+
+
+def cache_bytes(length: int, groups: int, width: int, precision: int, layers: int) -> int:
+    """Return the bytes of the key-value cache: a key and a value a word, for each group of heads and each layer."""
+    return 2 * length * groups * width * precision * layers
+
+
+def attention_operations(length: int, d_model: int, layers: int) -> int:
+    """Return the multiplications and additions of scores and weighted sums; the number of heads does not matter."""
+    return 4 * length**2 * d_model * layers
+
+
+def cost_table(length: int, d_model: int, heads: int, groups: int, precision: int, layers: int) -> pd.DataFrame:
+    """Return score memory and cache of three ways to share keys and values. Raises `ValueError` for odd numbers.
+
+    Shazeer 2019, *Fast transformer decoding* (multi-query); Ainslie et al. 2023, *GQA* (grouped-query).
+    """
+    width = head_width(d_model, heads)
+    if heads % groups:
+        raise ValueError(f"groups must divide heads={heads}, got groups={groups}")
+    ways = {"multi-head": heads, f"grouped-query, {groups} groups": groups, "multi-query": 1}
+    scores = score_bytes(length, heads, precision, layers)
+    return pd.DataFrame(
+        [
+            (way, count, scores / 2**20, cache_bytes(length, count, width, precision, layers) / 2**20)
+            for way, count in ways.items()
+        ],
+        columns=["way", "sets of keys and values", "scores, MiB", "cache, MiB"],
+    )

@@ -1,0 +1,60 @@
+"""The words of the field that the app uses, each in one plain sentence."""
+
+TERMS: dict[str, str] = {
+    "ablation": "Switching a part of a model off to see what gets worse without it.",
+    "attention": "A step in which each word takes in a weighted sum of what it and the words before it offer.",
+    "attention map": "The table of all weights of one head: a row for each query, a column for each key.",
+    "causal mask": "The rule that no word looks at a later one; such scores become minus infinity before the softmax.",
+    "checkpoint": "The parameters of a model as they were at one step of its training, kept in a file.",
+    "context": "What a model reads to make one prediction: here up to 64 tokens.",
+    "cross-entropy": "The mean of −ln p over the words that really came, in nats per token; lower is better.",
+    "dimension": "One of the numbers of a vector, or how many numbers it has.",
+    "distribution": "Numbers from 0 to 1 that sum to 1, one for each possibility.",
+    "dot product": "Two vectors multiplied number by number and added up; large when they point the same way.",
+    "embedding": "The vector that stands for a word; it is learned in training.",
+    "GPU": "A processor that does very many multiplications at once; it was made for pictures and speeds up training.",
+    "gradient": "How much the loss would change with each parameter; training steps against it.",
+    "hard pointer": "A row of weights that puts 1 on one key and 0 on all others.",
+    "head": "One set of queries, keys and values, which gives each word a row of weights of its own.",
+    "induction head": "A head that has seen A B and, at the next A, looks at B and so copies it.",
+    "key": "The vector by which a word is found; every query that may see it is compared with it.",
+    "key axis": "The columns of an attention map: the words that are looked at.",
+    "key-value cache": "Keys and values of the words so far, kept so that the next word need not make them again.",
+    "layer": "One step of a network: numbers go in, parameters are applied, numbers come out.",
+    "layer norm": "A step that brings each vector to mean 0 and variance 1 before it goes on; this model has none.",
+    "logits": "The scores of all words before a softmax turns them into probabilities.",
+    "matrix": "A table of numbers; a vector multiplied by it becomes another vector.",
+    "nats": "The unit of −ln p; one nat is 1.44 bits.",
+    "negative infinity": "The score of a key that may not be seen: its exponential is 0, so its weight is exactly 0.",
+    "one-hot": "A vector with 1 in one place and 0 in all others, which can stand for one word of many.",
+    "output projection": "The matrix that mixes the messages of all heads and adds them to a word at full width.",
+    "padding": "Empty slots on the left that fill a short text up to 64; no word looks at them.",
+    "parameter": "A number that training adjusts.",
+    "perplexity": "The exponential of the cross-entropy: as unsure as among so many equally likely words.",
+    "positional encoding": "What tells a model where a word stands: here a learned vector for each of the 64 slots.",
+    "projection": "A vector multiplied by a matrix, which keeps and mixes what matters for one purpose.",
+    "query": "The vector with which a word looks at others; it is compared with every key that it may see.",
+    "residual stream": "A word's vector on its way through a model; each block only adds to it.",
+    "retrieval layer": "A layer seen as a memory: queries ask, keys are the addresses, values are what is stored.",
+    "saturating": "Said of a softmax whose largest weight is nearly 1, so that hardly any gradient passes.",
+    "scale": "The division of scores by the root of the head's width, which keeps their spread near 1.",
+    "score matrix": "The scaled dot products of all queries with all keys, before mask and softmax.",
+    "seed": "The number from which a computer draws its random numbers, so that a run can be repeated.",
+    "soft alignment": "A row of weights spread over several keys, in place of a choice of one.",
+    "softmax": "The exponential of each score, divided by the sum of them all: scores become a distribution.",
+    "surprisal": "The −ln p of a word that came, in nats: 0 when the model was sure of it.",
+    "token": "The piece that a model reads: here a word, a number or one mark.",
+    "value": "The vector that a word hands over to those that look at it.",
+    "variance": "How widely numbers spread: the mean of their squared distances from their mean.",
+    "vector": "A list of numbers.",
+    "vocabulary": "The list of all tokens that a model knows: here 4,000.",
+    "weighted sum": "Each vector times its weight, all added up.",
+    "weights": "What a softmax makes of a row of scores: how much each key counts.",
+}
+
+
+def matching(search: str) -> dict[str, str]:
+    """Return the terms that contain `search`, or whose sentence does; a term of exactly that name alone."""
+    wanted = search.strip().lower()
+    exact = {term: said for term, said in TERMS.items() if term.lower() == wanted}
+    return exact or {term: said for term, said in TERMS.items() if wanted in term.lower() or wanted in said.lower()}

@@ -1,0 +1,541 @@
+"""The quiz: questions whose numbers are drawn anew each round, with answers that are calculated.
+
+A choice has a remark for each wrong option, a number a hint; `why` is shown with the right answer. All say what
+was calculated from what, so a wrong answer explains itself.
+"""
+
+import math
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+
+from wordlm import course
+from wordlm.measures import losses_of_probabilities, perplexity
+from wordlm.models import build_model, count_parameters
+from wordlm.text import CONTEXT_LEN
+
+Sort = Literal["choice", "number", "read a heatmap", "predict"]
+
+
+@dataclass(frozen=True)
+class Question:
+    """One question with its answer. A number is right within `tolerance`."""
+
+    chapter: int
+    sort: Sort
+    text: str
+    answer: str | float
+    why: str
+    options: dict[str, str] = field(default_factory=dict)
+    """Of a choice: each option and, for a wrong one, what is wrong with it."""
+    hint: str = ""
+    """Of a number: how to calculate it."""
+    tolerance: float = 0.0
+    matrix: pd.DataFrame | None = None
+    """A small attention map to read: row = query, column = key."""
+
+    def is_right(self, given: str | float) -> bool:
+        """Whether `given` is the answer."""
+        if isinstance(self.answer, str):
+            return given == self.answer
+        return isinstance(given, int | float) and abs(given - self.answer) <= self.tolerance
+
+    def remark(self, given: str | float) -> str:
+        """Return what helps after a wrong answer."""
+        return self.options.get(str(given)) or self.hint
+
+
+Maker = Callable[[random.Random], Question]
+MAKERS: list[Maker] = []
+
+
+def maker(make: Maker) -> Maker:
+    """Add a question to the quiz; the order of this file is that of the quiz."""
+    MAKERS.append(make)
+    return make
+
+
+def questions(seed: int) -> list[Question]:
+    """Return the questions of one round; another seed gives other numbers."""
+    return [make(random.Random(f"{seed} {make.__name__}")) for make in MAKERS]
+
+
+def question_of(chapter: int, seed: int) -> Question:
+    """Return the first question of a chapter."""
+    return next(question for question in questions(seed) if question.chapter == chapter)
+
+
+def _shuffled(rng: random.Random, right: str, wrong: dict[str, str]) -> dict[str, str]:
+    options = [(right, ""), *wrong.items()]
+    rng.shuffle(options)
+    return dict(options)
+
+
+# 1. Why one head is a bottleneck
+
+
+@maker
+def two_wishes_of_one_head(rng: random.Random) -> Question:
+    strength = rng.choice([3.0, 4.0, 5.0])
+    row = course.two_wishes(strength, strength).loc["one head"]
+    subject, object_ = (course.WISH_WORDS[place] for place in (course.SUBJECT, course.OBJECT))
+    return Question(
+        1,
+        "choice",
+        f"One head wishes to look at *{subject}* and at *{object_}*, both {strength:g} points above the other words. "
+        "How large can the two weights be?",
+        f"each about {row[subject]:.2f}",
+        f"One softmax makes one distribution. The two share it: {row[subject]:.3f} each, "
+        f"and together {row[subject] + row[object_]:.3f}.",
+        _shuffled(
+            rng,
+            f"each about {row[subject]:.2f}",
+            {
+                f"each about {2 * row[subject]:.2f}": "Then the row would sum to more than 1. A row is one "
+                "distribution.",
+                f"one {2 * row[subject]:.2f}, the other 0": "The scores are equal, so the softmax treats both alike.",
+            },
+        ),
+    )
+
+
+@maker
+def weights_in_a_row(rng: random.Random) -> Question:
+    first, second = rng.randint(20, 45) / 100, rng.randint(10, 35) / 100
+    return Question(
+        1,
+        "number",
+        f"A row has three weights. Two are {first:.2f} and {second:.2f}. What is the third?",
+        round(1 - first - second, 2),
+        f"A row sums to 1, and 1 − {first:.2f} − {second:.2f} = {1 - first - second:.2f}.",
+        hint="A row of weights sums to 1.",
+        tolerance=0.005,
+    )
+
+
+@maker
+def softmax_of_two(rng: random.Random) -> Question:
+    gap = rng.choice([1.0, 2.0, 3.0])
+    weight = float(course.softmax(np.array([gap, 0.0]))[0])
+    return Question(
+        1,
+        "number",
+        f"Two keys have the scores {gap:g} and 0. Which weight does the first get? Two decimals will do.",
+        weight,
+        f"e^{gap:g} / (e^{gap:g} + e^0) = {math.exp(gap):.3f} / {math.exp(gap) + 1:.3f} = {weight:.3f}.",
+        hint=f"The exponentials are {math.exp(gap):.3f} and 1. Divide the first by the sum of both.",
+        tolerance=0.006,
+    )
+
+
+# 2. Split, attend, concatenate
+
+
+@maker
+def how_wide_is_a_head(rng: random.Random) -> Question:
+    width, heads = rng.choice([(512, 8), (64, 4), (768, 12), (256, 16), (1024, 16), (128, 2)])
+    return Question(
+        2,
+        "number",
+        f"The width is {width} and there are {heads} heads. How wide is a head?",
+        float(course.head_width(width, heads)),
+        f"The coordinates are shared out: {width} / {heads} = {course.head_width(width, heads)}.",
+        hint="The coordinates are shared out evenly among the heads.",
+    )
+
+
+@maker
+def which_heads_divide(rng: random.Random) -> Question:
+    width = rng.choice([64, 96, 120])
+    wrong_counts = [n for n in range(3, 15) if width % n]
+    wrong = rng.choice(wrong_counts)
+    right = rng.sample([n for n in range(2, 33) if width % n == 0], 2)
+    return Question(
+        2,
+        "choice",
+        f"The width is {width}. Which number of heads can it not have?",
+        str(wrong),
+        f"{width} / {wrong} = {width / wrong:.2f}, and a head cannot have a part of a coordinate.",
+        _shuffled(
+            rng, str(wrong), {str(n): f"{width} / {n} = {width // n}, so each head has {width // n}." for n in right}
+        ),
+    )
+
+
+@maker
+def parameters_of_more_heads(rng: random.Random) -> Question:
+    heads = rng.choice([2, 4, 8, 16])
+    one, many = (
+        count_parameters(build_model("attention", seed=0)),
+        count_parameters(build_model("multihead", heads=heads)),
+    )
+    return Question(
+        2,
+        "predict",
+        f"Our model has {one:,} parameters with one head. You set it to {heads} heads. What happens to that number?",
+        "it stays the same" if many == one else "it changes",
+        f"The same matrices are split among the heads: {many:,} parameters, as before. The number of patterns grows.",
+        _shuffled(
+            rng,
+            "it stays the same",
+            {
+                f"it is {heads} times as large": "That would be so if each head kept the full width. Here they "
+                "share it.",
+                f"it is {heads} times as small": "Each head has fewer, and there are more heads: together as many.",
+            },
+        ),
+    )
+
+
+@maker
+def shape_of_the_weights(rng: random.Random) -> Question:
+    width, heads = rng.choice([(64, 4), (64, 8), (128, 4)])
+    shapes = course.split_shapes(width, heads, CONTEXT_LEN).set_index("tensor")["shape"]
+    right = shapes["weights, one map a head"]
+    return Question(
+        2,
+        "choice",
+        f"One text, {CONTEXT_LEN} slots, width {width}, {heads} heads. Which shape do the weights have?",
+        right,
+        "Each head has one number for each query and each key.",
+        _shuffled(
+            rng,
+            right,
+            {
+                f"(1, {CONTEXT_LEN}, {width})": "That is the shape of the embeddings: a vector for each slot.",
+                f"(1, {heads}, {CONTEXT_LEN}, {width})": "A weight is one number, not a vector of the full width.",
+            },
+        ),
+    )
+
+
+# 3. Two heads from one vector
+
+
+@maker
+def which_head_notices(rng: random.Random) -> Question:
+    place = rng.randint(1, 4)
+    head = 1 if place <= 2 else 2
+    return Question(
+        3,
+        "predict",
+        f"A vector of 4 numbers is sliced: head 1 gets the first two, head 2 the last two. You change number {place}. "
+        "Which head notices?",
+        f"head {head}",
+        f"Number {place} lies in the slice of head {head}. With a projection of its own, each head could read all "
+        f"four.",
+        _shuffled(
+            rng,
+            f"head {head}",
+            {
+                f"head {3 - head}": f"Number {place} is not in its slice.",
+                "both": "That could be so with projections, each of which reads the whole vector. A slice does not.",
+            },
+        ),
+    )
+
+
+@maker
+def one_number_of_a_projection(rng: random.Random) -> Question:
+    x = np.array([rng.randint(-3, 3) for _ in range(4)], float)
+    row = np.array([rng.choice([-1, 0, 1, 2]) for _ in range(4)], float)
+    result = float(course.two_heads_from(x, np.vstack([row, row]), np.eye(2, 4)).loc["projection, head 1", "first"])
+    products = " + ".join(f"({a:g} × {b:g})" for a, b in zip(row, x, strict=True))
+    return Question(
+        3,
+        "number",
+        f"A row of a head's projection is ({', '.join(f'{a:g}' for a in row)}) and the vector is "
+        f"({', '.join(f'{b:g}' for b in x)}). Which number does the row give?",
+        result,
+        f"{products} = {result:g}.",
+        hint="It is their dot product: multiply number by number and add up.",
+    )
+
+
+# 4. Two heads, two patterns
+
+
+def _random_trio(rng: random.Random) -> pd.DataFrame:
+    queries = np.array([[rng.uniform(-2, 2) for _ in range(2)] for _ in range(2)])
+    return course.trio_weights(queries)
+
+
+@maker
+def read_a_row(rng: random.Random) -> Question:
+    map_ = _random_trio(rng)
+    head = rng.choice(list(map_.index))
+    row = map_.loc[head]
+    right = str(row.idxmax())
+    return Question(
+        4,
+        "read a heatmap",
+        f"At which word does {head} look most?",
+        right,
+        f"The largest number in the row of {head} is {row.max():.3f}, in the column of {right}.",
+        _shuffled(
+            rng,
+            right,
+            {str(w): f"{head} gives it {row[w]:.3f}, which is not the largest." for w in row.index if w != right},
+        ),
+        matrix=map_,
+    )
+
+
+@maker
+def swap_the_queries(rng: random.Random) -> Question:
+    map_ = _random_trio(rng)
+    word = rng.choice(list(map_.columns))
+    before, after = map_.loc["head 1", word], map_.loc["head 2", word]
+    return Question(
+        4,
+        "predict",
+        f"These are the rows of two heads that share their keys. You swap their two queries. Which weight does head "
+        f"1 then "
+        f"give to *{word}*? Two decimals will do.",
+        float(after),
+        f"The query makes the row, so the rows swap with the queries: {before:.3f} becomes {after:.3f}.",
+        hint="The keys are the same for both heads. So which row goes with which query?",
+        tolerance=0.006,
+        matrix=map_,
+    )
+
+
+# 5. From Q, K, V to a message
+
+
+@maker
+def divide_by_what(rng: random.Random) -> Question:
+    width = rng.choice([4, 16, 25, 64, 100])
+    return Question(
+        5,
+        "number",
+        f"A head is {width} wide. By which number are its scores divided?",
+        math.sqrt(width),
+        f"By the root of the width: √{width} = {math.sqrt(width):g}. It keeps the spread of the scores near 1.",
+        hint="By the square root of the head's width.",
+        tolerance=0.01,
+    )
+
+
+@maker
+def without_the_scale(rng: random.Random) -> Question:
+    width = rng.choice([64, 256])
+    without, scaled = (course.score_spread(width, on) for on in (False, True))
+    grows = without["largest"] > scaled["largest"]
+    return Question(
+        5,
+        "predict",
+        f"Queries and keys are random and {width} wide. You leave the scale out. What do the rows of weights become?",
+        "nearly hard pointers" if grows else "more even",
+        f"The scores spread by {without['spread']:.1f} instead of {scaled['spread']:.1f}. The largest of 8 weights "
+        f"is then "
+        f"{without['largest']:.2f} on average, not {scaled['largest']:.2f}: the softmax is saturating.",
+        _shuffled(
+            rng,
+            "nearly hard pointers",
+            {
+                "more even": "Larger differences of score make the softmax sharper, not more even.",
+                "no different": f"The scores spread {without['spread'] / scaled['spread']:.0f} times as widely. "
+                "A softmax sees differences of scores.",
+            },
+        ),
+    )
+
+
+@maker
+def mask_after_the_softmax(rng: random.Random) -> Question:
+    n = rng.randint(3, 5)
+    scores = np.zeros((n, n))
+    row = rng.randint(1, n - 1)
+    total = float(course.masked_rows(scores, "zero after")[row - 1].sum())
+    return Question(
+        5,
+        "number",
+        f"All scores of {n} words are equal. Somebody sets later keys to 0 after the softmax, not to minus infinity "
+        f"before "
+        f"it. To what does row {row} then sum? Two decimals will do.",
+        total,
+        f"The softmax gave 1/{n} to each of {n} keys, and row {row} keeps {row}: {row}/{n} = {total:.3f}. "
+        "Minus infinity before the softmax leaves 1.",
+        hint=f"Before the zeros each key has 1/{n}. How many keys does row {row} keep?",
+        tolerance=0.006,
+    )
+
+
+@maker
+def first_row(rng: random.Random) -> Question:
+    scores = np.array([[rng.uniform(-2, 2) for _ in range(4)] for _ in range(4)])
+    weight = float(course.masked_rows(scores, "minus infinity before")[0, 0])
+    return Question(
+        5,
+        "number",
+        f"The first token of a text scores {scores[0, 0]:.2f} for itself. Which weight does it give itself?",
+        weight,
+        "It may see nothing else, and a row sums to 1. So the weight is 1, whatever the score.",
+        hint="Which other keys may the first token see?",
+        tolerance=0.001,
+    )
+
+
+# 6. The built-in layer
+
+
+@maker
+def what_the_average_hides(rng: random.Random) -> Question:
+    sharp = rng.choice([0.80, 0.90, 0.96])
+    rest = (1 - sharp) / 3
+    rows = np.full((4, 4), rest)
+    np.fill_diagonal(rows, sharp)
+    mean = float(rows.mean(0)[0])
+    return Question(
+        6,
+        "number",
+        f"Each of 4 heads gives {sharp:.2f} to another word and {rest:.3f} to each of the three others. The "
+        f"built-in layer "
+        "returns the average over heads. Which weight does it show for each word? Two decimals will do.",
+        mean,
+        f"({sharp:.2f} + 3 × {rest:.3f}) / 4 = {mean:.2f}: four sharp heads look like none at all.",
+        hint="Average one column: one head gives it much, three give it little.",
+        tolerance=0.006,
+    )
+
+
+@maker
+def matrices_of_the_built_in_layer(rng: random.Random) -> Question:
+    width = rng.choice([64, 128, 512])
+    return Question(
+        6,
+        "number",
+        f"PyTorch stacks the three matrices for queries, keys and values into one. At width {width}, how many rows "
+        f"has it?",
+        float(3 * width),
+        f"Three matrices of {width} rows each: 3 × {width} = {3 * width}.",
+        hint="Each of the three has as many rows as the width.",
+    )
+
+
+# 7. Heads are not modules
+
+
+@maker
+def worth_of_a_head(rng: random.Random) -> Question:
+    losses = {f"head {head}": rng.randint(1, 50) / 100 for head in rng.sample(range(1, 5), 3)}
+    while len(set(losses.values())) < len(losses):
+        losses = {head: rng.randint(1, 50) / 100 for head in losses}
+    right = max(losses, key=losses.get)
+    said = ", ".join(f"without {head} by {rise:.2f}" for head, rise in losses.items())
+    return Question(
+        7,
+        "choice",
+        f"The test loss rises {said}. Which head is the model worst off without?",
+        right,
+        f"The loss rises most without {right}, by {losses[right]:.2f}. That says what it is worth, not what it does.",
+        _shuffled(
+            rng, right, {h: f"Without it the loss rises by {r:.2f} only." for h, r in losses.items() if h != right}
+        ),
+    )
+
+
+@maker
+def what_induction_looks_at(rng: random.Random) -> Question:
+    words = rng.sample(["dog", "cat", "hat", "ball", "tree", "bird"], 4)
+    first, then = words[0], words[1]
+    return Question(
+        7,
+        "choice",
+        f"The text is: {' '.join(words)} {first}. At which word would an induction head look from the last *{first}*?",
+        then,
+        f"It finds the earlier {first} and looks at what followed: {then}.",
+        _shuffled(
+            rng,
+            then,
+            {
+                f"the first {first}": "That finds the same word again. An induction head looks one word further.",
+                words[3]: "That is the word just before. An induction head asks what followed last time.",
+            },
+        ),
+    )
+
+
+# 8. What many heads cost
+
+
+@maker
+def score_memory(rng: random.Random) -> Question:
+    length, heads = rng.choice([1024, 2048, 4096]), rng.choice([8, 16, 32])
+    mebibytes = course.score_bytes(length, heads, 2, 1) / 2**20
+    return Question(
+        8,
+        "number",
+        f"One layer, {length:,} tokens, {heads} heads, 2 bytes a number. How many MiB do all weights take at once?",
+        mebibytes,
+        f"{length:,}² × {heads} × 2 bytes = {mebibytes:g} MiB.",
+        hint=f"Each head has {length:,} × {length:,} weights of 2 bytes; a MiB is 1,048,576 bytes.",
+        tolerance=0.5,
+    )
+
+
+@maker
+def twice_as_long(rng: random.Random) -> Question:
+    length, heads = rng.choice([256, 512, 1024]), rng.choice([4, 8])
+    times = course.score_bytes(2 * length, heads, 4, 1) / course.score_bytes(length, heads, 4, 1)
+    return Question(
+        8,
+        "predict",
+        f"The text grows from {length:,} to {2 * length:,} tokens. How many times as much memory do the weights take?",
+        times,
+        f"Each of {2 * length:,} queries meets {2 * length:,} keys: {times:g} times as many weights.",
+        hint="There are twice as many rows, and each row is twice as long.",
+    )
+
+
+@maker
+def smaller_cache(rng: random.Random) -> Question:
+    heads, groups = rng.choice([(32, 8), (16, 4), (32, 4), (64, 8)])
+    times = course.cache_bytes(1024, heads, 64, 2, 1) / course.cache_bytes(1024, groups, 64, 2, 1)
+    return Question(
+        8,
+        "number",
+        f"{heads} heads share their keys and values in {groups} groups. How many times smaller is the key-value cache?",
+        times,
+        f"One key and one value a group, not a head: {heads} / {groups} = {times:g} times smaller.",
+        hint="How many heads share one key and one value?",
+    )
+
+
+# 9. Reading a loss
+
+
+@maker
+def perplexity_of_even_chances(rng: random.Random) -> Question:
+    words = rng.choice([4, 10, 100, 4000])
+    loss = float(losses_of_probabilities([1 / words])[0])
+    return Question(
+        9,
+        "number",
+        f"A model gives each of {words:,} words the same chance. What is its perplexity?",
+        perplexity(loss),
+        f"The loss is ln {words:,} = {loss:.4f}, and its exponential is {words:,}.",
+        hint=f"Each probability is 1/{words:,}. The perplexity is one over their geometric mean.",
+        tolerance=0.01 * words,
+    )
+
+
+@maker
+def mean_of_losses(rng: random.Random) -> Question:
+    probabilities = rng.sample([0.5, 0.25, 0.125, 0.0625], 3)
+    loss = float(losses_of_probabilities(probabilities).mean())
+    listed = ", ".join(f"{p:g}" for p in probabilities)
+    return Question(
+        9,
+        "number",
+        f"The right words had the probabilities {listed}. What is the perplexity? One decimal will do.",
+        perplexity(loss),
+        f"The mean of the losses is {loss:.4f}, and e^{loss:.4f} = {perplexity(loss):.4f}.",
+        hint="Multiply the probabilities, take the third root, and divide 1 by it.",
+        tolerance=0.06,
+    )

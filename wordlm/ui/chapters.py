@@ -1,0 +1,358 @@
+"""The nine chapters of the course: one idea, one thing to operate. Every number is calculated as the page is drawn."""
+
+import inspect
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+import streamlit as st
+import torch
+
+from wordlm import course
+from wordlm.ablation import head_value_table
+from wordlm.measures import losses_of_probabilities, perplexity
+from wordlm.models import D_MODEL, DEFAULT_HEADS, build_model, count_parameters
+from wordlm.ui import charts
+from wordlm.ui.blocks import number_table, picture_and_table, text_table
+from wordlm.ui.controls import Choice
+from wordlm.ui.escape import for_markdown
+from wordlm.ui.glossary import explain, linked
+from wordlm.ui.resources import Checkpoint, ablation_of, checkpoint, inspection_of, model_of
+
+_QUERIES = "course_queries"
+
+
+@dataclass(frozen=True)
+class Chapter:
+    """A chapter's title, which is its question or idea, and what draws it."""
+
+    title: str
+    draw: Callable[[Choice], None]
+
+
+def say(text: str) -> None:
+    """Write a sentence or two of the course, its terms linked."""
+    st.markdown(linked(text))
+
+
+def _attention_model(choice: Choice) -> Checkpoint:
+    """Return the chosen model, or four heads where the MLP is chosen, and say so."""
+    if choice.checkpoint.heads is not None:
+        return choice.checkpoint
+    explain(f"The MLP has no heads, so {DEFAULT_HEADS} heads are shown.")
+    return checkpoint(str(DEFAULT_HEADS), choice.seed)
+
+
+def bottleneck(choice: Choice) -> None:
+    """Two wishes, one head against two."""
+    subject, object_ = (course.WISH_WORDS[place] for place in (course.SUBJECT, course.OBJECT))
+    say(
+        f"A word may need two things at once. Here it wants to see the subject, *{subject}*, and the object, "
+        f"*{object_}*. "
+        "One head turns its scores into one distribution by a softmax, so the two wishes share the weights."
+    )
+    left, right = st.columns(2)
+    first = left.slider(f"Wish to see {subject}, in points of score", 0.0, 8.0, 4.0, 0.5, key="wish_subject")
+    second = right.slider(f"Wish to see {object_}, in points of score", 0.0, 8.0, 4.0, 0.5, key="wish_object")
+    rows = course.two_wishes(first, second)
+    picture_and_table(
+        charts.row_heatmap(rows, "absolute"), rows, "wishes", index=True, alt="The rows of one head and of two heads"
+    )
+    one, two = rows.loc["one head"], rows.iloc[1:]
+    say(
+        f"One head gives {subject} {one[subject]:.3f} and {object_} {one[object_]:.3f}, together "
+        f"{one[subject] + one[object_]:.3f}: never more than 1. Two heads give {two[subject].max():.3f} and "
+        f"{two[object_].max():.3f}, together {two[subject].max() + two[object_].max():.3f}, each from a row of its own."
+    )
+
+
+def split(choice: Choice) -> None:
+    """Shapes and parameters follow width and number of heads."""
+    say(
+        "The width is shared out among the heads. Each head attends in its part, and the parts are put side by side "
+        "again."
+    )
+    left, right = st.columns(2)
+    width = left.select_slider("Width", [64, 128, 256, 512, 768, 1024], 512, key="course_width")
+    heads = right.slider("Heads", 1, 16, 8, key="course_heads")
+    try:
+        each = course.head_width(width, heads)
+    except ValueError as error:
+        st.warning(for_markdown(f"{width} / {heads} = {width / heads:.2f}. The model refuses: {error}."))
+    else:
+        ours = course.head_width(D_MODEL, DEFAULT_HEADS)
+        say(
+            f"Width {width} with {heads} heads makes {each} each. Our model has width {D_MODEL} and {DEFAULT_HEADS} "
+            f"heads, "
+            f"which makes {ours}."
+        )
+        text_table(course.split_shapes(width, heads), "split_shapes", alt="Shapes on the way through the block")
+        say(
+            f"The matrices have {course.attention_parameters(width, heads, each):,} numbers, as many as for one head: "
+            f"{course.attention_parameters(width, 1, width):,}. There are {heads} patterns instead of one."
+        )
+    st.markdown("**Keep the head width, or keep the width?**")
+    say(
+        "When a model gets more heads, either they share out the same width, as here, or each keeps its width and the "
+        "matrices grow."
+    )
+    number_table(course.growth_table(D_MODEL), "growth", alt="Parameters of the two ways to add heads")
+
+
+def one_vector(choice: Choice) -> None:
+    """Slicing a vector against projecting it, with numbers to edit."""
+    say(
+        "Two heads of width 2 read one vector of 4 numbers. Either each gets a slice of it, or each has a "
+        "projection of its "
+        "own that reads all of it. Edit the numbers."
+    )
+    columns = ["1", "2", "3", "4"]
+    x = st.data_editor(
+        pd.DataFrame([[1.0, 2.0, -1.0, 0.5]], index=["x"], columns=columns), key="course_x", num_rows="fixed"
+    )
+    projections = st.data_editor(
+        pd.DataFrame(
+            [[1.0, 0.0, 0.0, 1.0], [0.0, 1.0, 1.0, 0.0], [0.5, 0.0, 2.0, 0.0], [0.0, -1.0, 0.0, 1.0]],
+            index=["head 1, row 1", "head 1, row 2", "head 2, row 1", "head 2, row 2"],
+            columns=columns,
+        ),
+        key="course_projections",
+        num_rows="fixed",
+    )
+    vector = np.nan_to_num(x.to_numpy(float)[0])
+    matrices = np.nan_to_num(projections.to_numpy(float))
+    result = course.two_heads_from(vector, matrices[:2], matrices[2:])
+    number_table(result, "one_vector", index=True, alt="What two heads get by a slice and by a projection")
+    nudged = vector + np.array([0, 0, 0, 1.0])
+    change = (course.two_heads_from(nudged, matrices[:2], matrices[2:]) - result).abs().sum(axis=1)
+    say(
+        f"Add 1 to the fourth number: head 1 changes by {change['slice, head 1']:.3f} with the slice and by "
+        f"{change['projection, head 1']:.3f} with the projection. A slice is the projection whose rows are one-hot."
+    )
+
+
+def two_patterns(choice: Choice) -> None:
+    """Swap two queries, and the patterns swap with them."""
+    say(
+        f"Three tokens: {', '.join(course.TRIO)}. The last looks back with two heads. Both heads know the same keys "
+        f"here, so "
+        "the query alone makes the pattern."
+    )
+
+    def swap() -> None:
+        st.session_state[_QUERIES] = not st.session_state.get(_QUERIES, False)
+
+    st.button("Swap the two queries", on_click=swap, key="swap")
+    swapped = st.session_state.get(_QUERIES, False)
+    queries = course.TRIO_QUERIES[::-1] if swapped else course.TRIO_QUERIES
+    rows = course.trio_weights(queries)
+    said = [f"head {h + 1}: query ({q[0]:g}, {q[1]:g})" for h, q in enumerate(queries)]
+    explain(f"{'Swapped' if swapped else 'As they were'}. {'; '.join(said)}.")
+    picture_and_table(
+        charts.matrix_heatmap(rows, rows="head", columns="key", unit="weight, 0 to 1"),
+        rows,
+        "trio",
+        index=True,
+        alt="The weight rows of two heads over three tokens",
+    )
+    first, second = rows.loc["head 1"], rows.loc["head 2"]
+    say(
+        f"Head 1 looks most at *{first.idxmax()}*, {first.max():.3f}; head 2 at *{second.idxmax()}*, "
+        f"{second.max():.3f}. "
+        "Swap the queries and the rows change places."
+    )
+
+
+def message(choice: Choice) -> None:
+    """Scale, mask, softmax, weighted sum, output projection."""
+    say(
+        "A query meets every key: their dot product is the score. The score is divided by the root of the head "
+        "width. Later "
+        "keys get negative infinity. The softmax makes weights of a row. The weighted sum of the values is the message."
+    )
+    st.markdown("**Why the scale?**")
+    left, right = st.columns(2)
+    width = left.select_slider("Width of the head", [1, 4, 16, 64, 256, 1024], 64, key="scale_width")
+    scaled = right.toggle("Divide by the root of the width", True, key="scale_on")
+    drawn = course.score_spread(width, scaled)
+    say(
+        f"Of random queries and keys, the scores spread by {drawn['spread']:.2f}, against √{width} = "
+        f"{math.sqrt(width):.2f} without the scale. The largest of 8 weights is {drawn['largest']:.2f} on average, and "
+        f"{drawn['passes']:.3f} of a gradient passes it (0.25 is the most). Near 0 the softmax is saturating."
+    )
+    st.markdown("**Why minus infinity, and why before the softmax?**")
+    way = st.segmented_control(
+        "Hide later keys",
+        ["minus infinity before", "zero after", "none"],
+        default="minus infinity before",
+        required=True,
+        key="mask_way",
+    )
+    scores = np.array([[1.0, 2.0, 0.5], [0.5, 1.0, 2.0], [1.0, 0.0, 1.5]])
+    weights = course.masked_rows(scores, way)
+    table = pd.DataFrame(weights, index=course.TRIO, columns=course.TRIO)
+    table["sum"] = weights.sum(1)
+    number_table(table, "mask", index=True, alt="Three rows of weights and their sums")
+    leaks = weights[0, 1:].sum()
+    say(
+        f"The rows sum to {weights[0].sum():.3f}, {weights[1].sum():.3f} and {weights[2].sum():.3f}. "
+        + (f"The first word gives {leaks:.3f} to words that come later." if leaks else "No word sees a later one.")
+    )
+    st.markdown("**What is lost without the output projection?**")
+    chosen = _attention_model(choice)
+    reach = course.reach_of_messages(model_of(chosen))
+    number_table(reach, "reach", alt="How many coordinates each head can change")
+    say(
+        f"In {chosen.title}, a head's message has {reach['without it'][0]} numbers. Added as it is, it could change "
+        f"only "
+        f"its own {reach['without it'][0]} of {D_MODEL} coordinates. The output projection lets it write into "
+        f"{reach['with it'][0]}."
+    )
+
+
+def built_in(choice: Choice) -> None:
+    """Our block against PyTorch's own layer."""
+    say("PyTorch has this block as a layer. With our matrices it must give our result. This is the code that just ran.")
+    chosen = _attention_model(choice)
+    ids = torch.from_numpy(choice.bundled_prompt.input_ids)
+    st.code(inspect.getsource(course.built_in_layer), language="python")
+    model = model_of(chosen)
+    difference, averaged = course.built_in_layer(model, ids)
+    st.code(f"largest difference: {difference:.1e}\naveraged weights: {tuple(averaged.shape)}", language="text")
+    seen = inspection_of(chosen, choice.bundled_prompt.ids)
+    sharpest, average = course.hidden_by_the_average(seen.weights)
+    say(
+        f"By default the layer returns the mean of the weights over its {model.heads} heads. In the last row of "
+        f"your prompt "
+        f"the largest weight of any head is {sharpest:.3f}; the largest of the mean is {average:.3f}. "
+        + ("One head has nothing to average." if model.heads == 1 else "The mean hides which head looked where.")
+    )
+
+
+def not_modules(choice: Choice) -> None:
+    """Names are hypotheses, ablation is a test, and induction is not to be found here."""
+    say(
+        "It is tempting to name a head after what its picture shows. A name is a hypothesis; ablation is a test. "
+        "Switch the "
+        "head off, and see how the loss on the test set rises."
+    )
+    chosen = _attention_model(choice)
+    stored = ablation_of(chosen)
+    if stored is not None:
+        values = head_value_table(stored)[["zero", "zero low", "zero high"]]
+        values.columns = ["increase of the test loss, nats", "95 % from", "to"]
+        number_table(values, "worth", index=True, alt="Increase of the test loss without each head", decimals=4)
+        rises = values.iloc[:, 0]
+        most, least = rises.idxmax(), rises.idxmin()
+        say(
+            f"Of {chosen.name}, {most} is worth most: without it the loss rises by {rises.max():.4f} nats. "
+            f"Without {least} it rises by {rises.min():.4f}."
+        )
+    st.markdown("**Is there an induction head?**")
+    say(
+        "Show random words twice over: A B … A B. A head that copies would look from the second A at the first B, "
+        "and the "
+        "second showing would surprise the model less."
+    )
+    draw = st.slider("Seed of the random words", 0, 20, 0, key="induction_seed")
+    found = _induction(chosen, draw)
+    table = pd.DataFrame({"head": range(1, len(found.scores) + 1), "induction score": found.scores})
+    number_table(table, "induction", alt="How much each head looks at the word that followed last time")
+    above = int((found.scores > 2 * found.even).sum())
+    say(
+        f"Even weights would score {found.even:.3f}. {above} of {len(found.scores)} heads score twice that. Mean "
+        f"surprisal: "
+        f"{found.first:.2f} nats in the first showing, {found.second:.2f} in the second."
+    )
+    if above == 0:
+        say(
+            "So this model has no induction head. That is as expected: one head must first mark which word came "
+            "before, and "
+            "another must use the mark. That takes two blocks, and this model has one."
+        )
+
+
+@st.cache_data(max_entries=32, show_spinner="Showing random words …")
+def _induction(chosen: Checkpoint, seed: int) -> course.InductionTest:
+    return course.induction_test(model_of(chosen), seed=seed)
+
+
+def cost(choice: Choice) -> None:
+    """A calculator of memory, with a chart against the length."""
+    say(
+        "Each head has a weight for each pair of words, so the score matrix takes length² × heads numbers. When a "
+        "model "
+        "writes, it keeps keys and values in a key-value cache. Heads can share them: in groups, or all one set."
+    )
+    columns = st.columns(3)
+    length = columns[0].select_slider("Length in tokens", [2**k for k in range(6, 18)], 4096, key="cost_length")
+    width = columns[1].select_slider("Width", [64, 512, 1024, 2048, 4096, 8192], 4096, key="cost_width")
+    heads = columns[2].select_slider("Heads", [1, 2, 4, 8, 16, 32, 64], 32, key="cost_heads")
+    groups = columns[0].select_slider("Groups of heads", [1, 2, 4, 8, 16, 32, 64], 8, key="cost_groups")
+    precision = columns[1].select_slider("Bytes a number", [1, 2, 4], 2, key="cost_precision")
+    layers = columns[2].slider("Layers", 1, 96, 32, key="cost_layers")
+    try:
+        table = course.cost_table(length, width, heads, groups, precision, layers)
+    except ValueError as error:
+        st.warning(for_markdown(f"{error}."))
+        return
+    lengths = [2**k for k in range(6, 18)]
+    each = course.head_width(width, heads)
+    lines = {"scores, all at once": [course.score_bytes(n, heads, precision, layers) / 2**20 for n in lengths]}
+    for way, count in zip(table["way"], table["sets of keys and values"], strict=True):
+        lines[f"cache, {way}"] = [course.cache_bytes(n, count, each, precision, layers) / 2**20 for n in lengths]
+    figure = go.Figure(
+        [
+            go.Scatter(x=lengths, y=values, name=name, line={"color": charts.head_hue(place)})
+            for place, (name, values) in enumerate(lines.items())
+        ]
+    )
+    figure.update_layout(height=340, margin={"l": 8, "r": 8, "t": 28, "b": 8})
+    figure.update_xaxes(type="log", title="length, tokens", tickvals=lengths[::3], fixedrange=True)
+    figure.update_yaxes(type="log", title="MiB", fixedrange=True)
+    picture_and_table(figure, table, "cost", alt="Memory of scores and cache against the length", decimals=1)
+    operations = course.attention_operations(length, width, layers)
+    say(
+        f"Fused attention makes the weights piece by piece and never holds all {table['scores, MiB'][0]:,.0f} MiB. "
+        f"It does "
+        f"not save the work: {operations:.2e} multiplications and additions, whatever the number of heads. Nor does it "
+        "change the cache."
+    )
+
+
+def reading_a_loss(choice: Choice) -> None:
+    """From one probability to loss and perplexity."""
+    say(
+        "A model gives the word that comes a probability p. Its loss is −ln p, the surprisal. The mean over many "
+        "words is the "
+        "cross-entropy, and its exponential the perplexity."
+    )
+    first = st.slider("Probability of the first word", 0.01, 1.0, 0.5, 0.01, key="loss_first")
+    second = st.slider("Probability of the second word", 0.01, 1.0, 0.02, 0.01, key="loss_second")
+    losses = losses_of_probabilities([first, second])
+    mean = float(losses.mean())
+    say(
+        f"The losses are {losses[0]:.4f} and {losses[1]:.4f} nats, their mean {mean:.4f}. The perplexity is "
+        f"{perplexity(mean):.4f}: as unsure as among so many equally likely words."
+    )
+    parameters = count_parameters(build_model("attention", seed=0))
+    say(
+        f"Our attention models have {parameters:,} parameters and the same test words, so their losses may be compared."
+    )
+    st.page_link("pages/perplexity.py", label="Go on to Perplexity, with your own probabilities and texts")
+
+
+CHAPTERS = (
+    Chapter("Why is one head a bottleneck?", bottleneck),
+    Chapter("Split, attend, concatenate", split),
+    Chapter("Two heads from one vector", one_vector),
+    Chapter("Two heads, two patterns", two_patterns),
+    Chapter("From Q, K, V to a message", message),
+    Chapter("The built-in layer", built_in),
+    Chapter("Heads are not modules", not_modules),
+    Chapter("What do many heads cost?", cost),
+    Chapter("Reading a loss", reading_a_loss),
+)
