@@ -20,9 +20,9 @@ if order is not None and not (job and job.is_active):
     view.say_duration(order)
 view.start_and_stop(order, job)
 
-if job is None:
+if job is None or not job.is_active:
     view.say_line(None)
-else:
+if job is not None:
     view.follow(job)
     if not job.is_active:
         view.outcome(job)

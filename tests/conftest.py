@@ -1,12 +1,15 @@
 """What several tests share: the bundled vocabulary, a small corpus, and the real stories where they are."""
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from wordlm.checkpoints import open_checkpoint
 from wordlm.data import SOURCE_FILE, corpus_from_stories, make_all_windows
 from wordlm.files import ARTIFACTS
+from wordlm.models import LanguageModel
 from wordlm.smoke import smoke_stories
 from wordlm.text import Vocab
 
@@ -24,6 +27,12 @@ def smoke_corpus():
 @pytest.fixture(scope="session")
 def smoke_windows(smoke_corpus):
     return make_all_windows(smoke_corpus)
+
+
+@pytest.fixture(scope="session")
+def bundled_model() -> Callable[[str], LanguageModel]:
+    """Open a bundled checkpoint by the stem of its file."""
+    return lambda name: open_checkpoint(ARTIFACTS / "heads" / f"{name}.npz")[1]
 
 
 @pytest.fixture(scope="session")

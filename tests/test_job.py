@@ -114,9 +114,43 @@ def test_stop_ends_a_run_within_a_second_at_its_best_step(trainer, order, smoke_
 
 def test_a_job_stopped_in_line_never_begins(trainer, order):
     first, second = trainer.submit(replace(order, config=LONG), "ann"), trainer.submit(order, "bob")
-    second.stop.set()
-    first.stop.set()
-    assert (finish(second).state, second.losses, second.result) == (State.STOPPED, [], None)
+    trainer.stop(second)
+    assert (second.state, second.losses, second.result) == (State.STOPPED, [], None), "at once, not when its turn comes"
+    assert first.is_active
+    trainer.stop(first)
+    finish(first)
+
+
+def test_a_visitor_who_leaves_the_line_is_no_longer_counted(order):
+    present = {"ann", "bob", "eve"}
+    trainer = Trainer(lambda owner: owner in present, grace=0.2)
+    first, second = trainer.submit(replace(order, config=LONG), "ann"), trainer.submit(order, "bob")
+    assert trainer.ahead_of(None) == [first, second]
+    present.remove("bob")
+    wait(lambda: trainer.ahead_of(None) == [first])
+    assert second.state is State.STOPPED
+    trainer.stop(first)
+    finish(first)
+
+
+def test_a_short_absence_in_line_does_not_cost_the_turn(order):
+    present = {"ann", "bob"}
+    trainer = Trainer(lambda owner: owner in present, grace=0.5)
+    first, second = trainer.submit(replace(order, config=LONG), "ann"), trainer.submit(order, "bob")
+    wait(lambda: time.monotonic() - second.seen < 0.2 and len(first.losses) > 30)
+    present.remove("bob")
+    trainer.stop(first)
+    assert finish(second).state is State.FINISHED
+
+
+def test_the_number_of_threads_is_restored_whatever_overlaps():
+    before = torch.get_num_threads()
+    inner, outer = jobs.a_core_left_free(), jobs.a_core_left_free()
+    inner.__enter__()
+    outer.__enter__()
+    inner.__exit__(None, None, None)
+    outer.__exit__(None, None, None)
+    assert torch.get_num_threads() == before
 
 
 def test_a_visitor_who_leaves_frees_the_slot_after_the_grace_period(order):

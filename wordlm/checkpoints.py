@@ -146,8 +146,10 @@ def open_checkpoint(
     vocab = vocab or _vocabulary_in(name, metadata) or Vocab.load(ARTIFACTS / "vocab.json")
     kind, heads = metadata.get("kind"), metadata.get("heads")
     try:
+        if not isinstance(heads, int | None):
+            raise ValueError(f"heads must be a whole number, got {heads!r}")
         model = build_model(kind, len(vocab), heads=heads if kind == "multihead" else None)
-    except (ValueError, TypeError) as error:
+    except ValueError as error:
         raise ValueError(f"{name}: array {METADATA} describes no model: {error}") from error
     metadata, model = load_model_npz(path, model, vocab_sha256=vocab.sha256)
     return metadata, model.requires_grad_(False).eval(), vocab

@@ -4,6 +4,7 @@ A choice has a remark for each wrong option, a number a hint; `why` is shown wit
 was calculated from what, so a wrong answer explains itself.
 """
 
+import functools
 import math
 import random
 from collections.abc import Callable
@@ -59,9 +60,10 @@ def maker(make: Maker) -> Maker:
     return make
 
 
-def questions(seed: int) -> list[Question]:
+@functools.lru_cache(maxsize=16)
+def questions(seed: int) -> tuple[Question, ...]:
     """Return the questions of one round; another seed gives other numbers."""
-    return [make(random.Random(f"{seed} {make.__name__}")) for make in MAKERS]
+    return tuple(make(random.Random(f"{seed} {make.__name__}")) for make in MAKERS)
 
 
 def question_of(chapter: int, seed: int) -> Question:

@@ -203,6 +203,7 @@ def test_a_checkpoint_of_the_comparison_opens(open_train):
     [
         (b"no zip", "no complete .npz file"),
         (npz(heads=3), "heads must be at least 1 and divide"),
+        (npz(heads="4"), "heads must be a whole number, got '4'"),
         (npz(kind="attention", vocab_sha256="0"), "names another vocabulary"),
         (npz(kind="mlp"), "array position_embedding.weight is not part of this model"),
         (npz(itos=["a"] * 5000), "at most 4,000 words"),
@@ -230,7 +231,7 @@ STORIES = "\n\n".join(f"the cat number {i} ran to the park ." for i in range(30)
 def test_an_uploaded_text_is_learned(open_train):
     screen = open_train(learn_from="a text of mine", words="its own")
     screen.app.file_uploader(key="text_file").set_value(("cats.txt", STORIES.encode(), "text/plain")).run()
-    assert "cats.txt: 24 train, 3 validation, 3 test stories" in screen.text.replace("\\", "")
+    assert "cats.txt: stories: 24 for train, 3 for validation, 3 for test" in screen.text.replace("\\", "")
     job = train(screen)
     assert "cat" in job.order.corpus.vocab.itos
     assert len(job.order.corpus.vocab) < 60

@@ -106,6 +106,11 @@ def check_strip(*checks: Checks) -> None:
     st.html(f'<div class="checks" role="status" aria-label="checks">{items}</div>')
 
 
+def counted(number: int, thing: str) -> str:
+    """Return "1 update" or "1,200 updates"."""
+    return f"{number:,} {thing}{'' if number == 1 else 's'}"
+
+
 def quoted(prompt: EncodedPrompt, place: int) -> str:
     """Return a position's label for a sentence in Markdown."""
     return f"*{for_markdown(shortened(prompt.labels[place]))}*"

@@ -413,4 +413,7 @@ def loss_curves(losses: list[float], validations: dict[int, float]) -> go.Figure
     figure.update_layout(height=320, margin={"l": 8, "r": 8, "t": 28, "b": 8}, legend=LEGEND_ABOVE)
     figure.update_xaxes(title="updates", rangemode="tozero", fixedrange=True)
     figure.update_yaxes(title="loss, nats per token", fixedrange=True)
+    seen = [*losses, *validations.values()]
+    if losses and max(seen) > 1.5 * losses[0]:  # a run gone astray would flatten all the rest
+        figure.update_yaxes(range=[0, 1.5 * losses[0]])
     return figure

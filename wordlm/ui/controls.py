@@ -15,7 +15,7 @@ from wordlm.text import UNK, EncodedPrompt, Vocab, encode_prompt, tokenize, type
 from wordlm.training import Precision
 from wordlm.ui.charts import FirstToken, Scale
 from wordlm.ui.escape import for_markdown, shortened
-from wordlm.ui.glossary import open_glossary
+from wordlm.ui.glossary import explain, open_glossary
 from wordlm.ui.job import MOST_STEPS, MOST_VALIDATIONS
 from wordlm.ui.resources import (
     MODELS,
@@ -202,7 +202,11 @@ def nothing_to_see_without_heads(choice: Choice) -> bool:
 
 def say_other_seed(choice: Choice) -> None:
     """Say so where the chosen seed is not bundled for the chosen model."""
-    if choice.checkpoint.seed != choice.seed and not choice.checkpoint.digest:
+    if choice.checkpoint.digest:
+        explain(
+            f"{choice.checkpoint.title} is your own, from seed {choice.checkpoint.seed}; the control changes nothing."
+        )
+    elif choice.checkpoint.seed != choice.seed:
         st.caption(
             f"{choice.checkpoint.title} is bundled with seed {choice.checkpoint.seed} only, "
             f"so that one is shown instead of {choice.seed}."
@@ -334,7 +338,9 @@ def choose_other_model(beside: Checkpoint) -> Checkpoint:
             "Seed of B", SEEDS, default=SEEDS[0], required=True, key=OTHER_SEED, bind="query-params"
         )
     chosen = checkpoint(model or default, seed or SEEDS[0])
-    if chosen.seed != seed and not chosen.digest:
+    if not set(offered) & set(MODELS):
+        explain(f"{beside.title} reads words by a vocabulary of its own, so only models with that one stand beside it.")
+    elif chosen.seed != seed and not chosen.digest:
         st.caption(f"{chosen.title} is bundled with seed {chosen.seed} only.")
     return chosen
 

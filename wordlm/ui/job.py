@@ -31,6 +31,7 @@ GRACE_SECONDS = 15.0
 LONGEST_LINE = 8
 MOST_STEPS = 6000
 MOST_VALIDATIONS = 40
+_THREADS = torch.get_num_threads()
 
 
 class State(Enum):
@@ -70,8 +71,7 @@ class Job:
     owner: str
     state: State = State.WAITING
     reason: str = ""
-    """Why it failed or stopped."""
-    device: str = ""
+    """Why it failed."""
     losses: list[float] = field(default_factory=list)
     """The training loss of each update, in nats per token; at most `MOST_STEPS`."""
     history: list[Progress] = field(default_factory=list)
@@ -85,6 +85,7 @@ class Job:
     kept_as: str = ""
     """The name under which its visitor's session keeps the model."""
     stop: threading.Event = field(default_factory=threading.Event)
+    ended: threading.Event = field(default_factory=threading.Event)
     seen: float = field(default_factory=time.monotonic)
     """When its visitor was last known to be there."""
 
@@ -126,6 +127,7 @@ class Trainer:
         Raises `LineIsFull`.
         """
         with self._lock:
+            self._tidy()
             for job in self._line:
                 if job.owner == owner and job.is_active:
                     return job
@@ -141,40 +143,59 @@ class Trainer:
     def ahead_of(self, job: Job | None) -> list[Job]:
         """Return the jobs that come before `job`, or all of them."""
         with self._lock:
+            self._tidy()
             return self._line[: self._line.index(job)] if job in self._line else list(self._line)
+
+    def stop(self, job: Job) -> None:
+        """End a job: one in line at once, the running one before its next update."""
+        job.stop.set()
+        with self._lock:
+            self._tidy()
 
     def _work(self) -> None:
         while True:
             with self._lock:
+                self._tidy()
                 if not self._line:
                     self._thread = None
                     return
                 job = self._line[0]
+                job.state = State.RUNNING
             try:
-                if job.stop.is_set() or self._has_left(job):
-                    job.state, job.reason = State.STOPPED, "stopped before it began"
-                else:
-                    self._train(job)
+                self._train(job)
             finally:
                 with self._lock:
                     self._line.remove(job)
+                job.ended.set()
+
+    def _tidy(self) -> None:
+        """Take out of the line whoever stopped or left before the turn came; end the run of a visitor who left."""
+        now = time.monotonic()
+        for job in list(self._line):
+            if self._is_present(job.owner):
+                job.seen = now
+            elif now - job.seen > self._grace:
+                job.stop.set()
+            if job.stop.is_set() and job.state is State.WAITING:
+                self._line.remove(job)
+                job.state = State.STOPPED
+                job.ended.set()
+
+    def _should_stop(self, job: Job) -> bool:
+        with self._lock:
+            self._tidy()
+        return job.stop.is_set()
 
     def _train(self, job: Job) -> None:
         """Carry out one job; whatever goes wrong in it becomes its reason."""
-        job.state = State.RUNNING
         try:
             with a_core_left_free():
-                carry_out(job, lambda: job.stop.is_set() or self._has_left(job))
+                carry_out(job, lambda: self._should_stop(job))
         except NonFiniteLoss as error:
             job.state, job.reason = State.FAILED, f"{error}"
         except Exception as error:  # any crash must end this job only, and say what it was
             logging.getLogger(__name__).exception("a training failed")
             job.state, job.reason = State.FAILED, f"{type(error).__name__}: {error}"
-
-    def _has_left(self, job: Job) -> bool:
-        if self._is_present(job.owner):
-            job.seen = time.monotonic()
-        return time.monotonic() - job.seen > self._grace
 
 
 def carry_out(job: Job, should_stop: Callable[[], bool]) -> None:
@@ -190,7 +211,7 @@ def carry_out(job: Job, should_stop: Callable[[], bool]) -> None:
         on_progress=lambda progress: job.note(progress, model),
         should_stop=should_stop,
     )
-    job.result, job.device = result, result["device"]
+    job.result = result
     job.metadata = describe_checkpoint(order.kind, model, order.corpus, result) | {"source": order.source}
     job.model = model.requires_grad_(False)
     job.state = State.STOPPED if result["stopped"] else State.FINISHED
@@ -208,12 +229,12 @@ def validation_sample(windows: dict) -> tuple[Windows | torch.Tensor, torch.Tens
 @contextmanager
 def a_core_left_free() -> Iterator[None]:
     """Compute with one thread less than there are cores, so that pages go on answering."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(max(1, min(before, (os.cpu_count() or 1) - 1)))
+    # PyTorch keeps the number for this thread, and for threads yet to come: hence the restoring.
+    torch.set_num_threads(max(1, min(_THREADS, (os.cpu_count() or 1) - 1)))
     try:
         yield
     finally:
-        torch.set_num_threads(before)
+        torch.set_num_threads(_THREADS)
 
 
 def seconds_needed(order: Order) -> tuple[float, float]:

@@ -80,6 +80,8 @@ def keep_file(file: BinaryIO) -> str:
 def forget(name: str) -> None:
     """Let a model go."""
     own_models().pop(name, None)
+    if st.session_state.get(JOB) is not None and st.session_state[JOB].kept_as == name:
+        del st.session_state[JOB]
 
 
 def keep_finished_training() -> None:

@@ -100,7 +100,7 @@ def _summary(round_: Round) -> None:
         st.button("Back to the first question", on_click=back, key="quiz_first")
 
 
-def summary_table(asked: list[Question], round_: Round) -> pd.DataFrame:
+def summary_table(asked: tuple[Question, ...], round_: Round) -> pd.DataFrame:
     """Return one line a chapter: `right at once`, `right later`, `open`."""
     rows: dict[int, list[int]] = {}
     for place, question in enumerate(asked):

@@ -33,7 +33,7 @@ STOPS = (
     Stop("perplexity", "Perplexity", "Paste a text. The deeper the tint of a word, the larger its surprisal."),
     Stop("generate", "Generate", "Let a model go on with your prompt, and see each word's probability."),
     Stop("benchmark", "Benchmark", "More heads at the same number of parameters: does it help, and is it luck?"),
-    Stop("train", "Train", "Train a small model yourself, and watch how its heads form from even weights."),
+    Stop("train", "Train", "Train a small model yourself, and watch how its heads form from random numbers."),
     Stop("learn", "Learn", "The course takes it from the beginning. Its quiz has new numbers each round."),
 )
 

@@ -8,13 +8,15 @@ import streamlit as st
 from streamlit.runtime import Runtime
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from wordlm.checkpoints import read_metadata
 from wordlm.data import Corpus, DataError, make_all_windows
+from wordlm.files import ARTIFACTS
 from wordlm.measures import perplexity
 from wordlm.models import DEFAULT_HEADS, Kind
 from wordlm.prepare_data import prepare
 from wordlm.text import encode_prompt
 from wordlm.training import Precision, TrainConfig, choose_device, evaluate
-from wordlm.ui.blocks import heads_in_words, number_table, picture_and_table
+from wordlm.ui.blocks import counted, heads_in_words, number_table, picture_and_table
 from wordlm.ui.charts import MENU, loss_curves, weight_heatmaps
 from wordlm.ui.controls import MODEL, OTHER_MODEL, RANGES, STORIES, VOCABULARIES, choose_scale
 from wordlm.ui.escape import for_markdown
@@ -28,7 +30,6 @@ from wordlm.ui.resources import (
     SEEDS,
     Checkpoint,
     checkpoint,
-    comparison_of,
     data_is_present,
     model_of,
     model_title,
@@ -39,7 +40,7 @@ from wordlm.ui.resources import (
 )
 
 SMOKE, SUBSET, TEXT = STORIES
-_TEXT, _FILE_ERROR = "own_text", "checkpoint_error"
+_TEXT, _FILE_SAID = "own_text", "checkpoint_said"
 _ABOUT = {
     SMOKE: "400 very short stories from a small grammar: at hand at once, and soon learned by heart.",
     SUBSET: "The stories that the bundled models were trained on.",
@@ -114,7 +115,11 @@ def _download() -> None:
         "The stories are not on this machine. The download is 22.5 MB, from a pinned revision, checked by its digest."
     )
     if st.button("Download the stories"):
-        prepare("dgx", DATA_DIR, progressbar=_DownloadBar())
+        try:
+            prepare("dgx", DATA_DIR, progressbar=_DownloadBar())
+        except DataError as error:
+            reason = str(error).partition(": ")[0]  # what follows is about the command line
+            raise DataError(f"{reason}; try again later, or train on the smoke stories meanwhile") from error
         st.rerun()
 
 
@@ -134,8 +139,8 @@ def _own_text(own_vocabulary: bool) -> Corpus | None:
         return None
     name, content = st.session_state[_TEXT]
     corpus = text_corpus(content, own_vocabulary)
-    counts = ", ".join(f"{len(stream.starts) - 1:,} {split}" for split, stream in corpus.splits.items())
-    st.caption(f"{for_markdown(name)}: {counts} stories.")
+    counts = ", ".join(f"{len(stream.starts) - 1:,} for {split}" for split, stream in corpus.splits.items())
+    st.caption(f"{for_markdown(name)}: stories: {counts}.")
     return corpus
 
 
@@ -203,21 +208,21 @@ def say_device() -> None:
 def say_duration(order: Order) -> None:
     """Say how long the training will take, by a few updates made just now."""
     config = order.config
-    update, validation = _pace(
-        order.kind, order.heads, len(order.corpus.vocab), config.batch_size, config.precision, order
-    )
+    busy = bool(trainer().ahead_of(None))
+    key = (order.kind, order.heads, order.corpus.digest, order.corpus.vocab.sha256, config.batch_size, config.precision)
+    update, validation = _pace(key, busy, order)
     validations = math.ceil(config.steps / config.eval_every)
     _, targets = validation_sample(make_all_windows(order.corpus))
     explain(
-        f"About {in_words(config.steps * update + validations * validation)}: {config.steps:,} updates of "
-        f"{1e3 * update:.0f} ms and a validation on {len(targets):,} targets every {config.eval_every:,} updates, "
-        f"{1e3 * validation:.0f} ms each, as measured here with a few."
+        f"About {in_words(config.steps * update + validations * validation)}: {counted(config.steps, 'update')} of "
+        f"{1e3 * update:.0f} ms, and {counted(validations, 'validation')} on {counted(len(targets), 'target')}, "
+        f"{1e3 * validation:.0f} ms each, as measured here with a few{' beside a training' if busy else ''}."
     )
 
 
 @st.cache_data(max_entries=64, show_spinner="Measuring a few updates …")
-def _pace(kind: str, heads: int | None, words: int, batch: int, precision: str, _order: Order) -> tuple[float, float]:
-    # What else the order says does not change the pace.
+def _pace(key: tuple, busy: bool, _order: Order) -> tuple[float, float]:
+    # The key names all of the order that the pace depends on.
     return seconds_needed(_order)
 
 
@@ -236,8 +241,11 @@ def start_and_stop(order: Order | None, job: Job | None) -> None:
     busy = job is not None and job.is_active
     with st.container(horizontal=True):
         started = st.button("Train", type="primary", disabled=order is None or busy, key="train")
-        if st.button("Stop", disabled=not busy, key="stop_training") and busy:
-            job.stop.set()
+        stopped = st.button("Stop", disabled=not busy, key="stop_training")
+    if stopped and busy:
+        trainer().stop(job)
+        job.ended.wait(1.0)  # so that the outcome is there at once
+        st.rerun()
     if started and order is not None:
         try:
             st.session_state[JOB] = trainer().submit(order, get_script_run_ctx().session_id)
@@ -248,33 +256,46 @@ def start_and_stop(order: Order | None, job: Job | None) -> None:
 
 
 def say_line(job: Job | None) -> None:
-    """Say who else trains or waits, and roughly how long that takes."""
-    ahead = trainer().ahead_of(job)
-    if not ahead or ahead == [job]:
-        return
-    left = ahead[0].seconds_left
-    now = f"Another visitor's training is running, {len(ahead[0].losses):,} of {ahead[0].order.config.steps:,} updates"
-    now += "" if left is None else f", about {in_words(left)} left"
-    waits = f"; {len(ahead) - 1} more wait" if len(ahead) > 1 else ""
-    yours = " Yours comes after them." if job is not None and job.is_active else " A new one would wait for its turn."
-    st.info(f"{now}{waits}.{yours}")
+    """Say, and keep saying, who else trains or waits, and roughly how long that takes."""
+    anybody = bool(trainer().ahead_of(job))
+
+    def look() -> None:
+        ahead = trainer().ahead_of(job)
+        if not ahead:
+            if anybody:
+                st.rerun()
+            return
+        left = ahead[0].seconds_left
+        of = ahead[0].order.config.steps
+        now = f"Another visitor's training is running, {len(ahead[0].losses):,} of {counted(of, 'update')}"
+        now += "" if left is None else f", about {in_words(left)} left"
+        waits = f"; {len(ahead) - 1:,} more wait{'s' * (len(ahead) == 2)}" if len(ahead) > 1 else ""
+        yours = " Yours comes after." if job is not None else " A new one would wait for its turn."
+        st.info(f"{now}{waits}.{yours}")
+
+    st.fragment(look, run_every=2.0 if anybody else None)()
 
 
 def follow(job: Job) -> None:
-    """Draw a training, every second anew while it is active; at its end the whole page is drawn again."""
+    """Draw a training, again and again while it is active; at its end the whole page is drawn anew."""
     live = job.is_active
+    if job.state is State.WAITING:
+        say_line(job)
 
     def look() -> None:
         if live and not job.is_active:
             st.rerun()
-        say_line(job)
         _say_state(job)
         if job.losses or job.history:
             _draw_losses(job, live)
+
+    def look_at_heads() -> None:
         if job.weights:
             _draw_heads(job, live)
 
     st.fragment(look, run_every=1.0 if live else None)()
+    # The pictures are large and change at a validation only.
+    st.fragment(look_at_heads, run_every=2.5 if live else None)()
 
 
 def _say_state(job: Job) -> None:
@@ -284,17 +305,20 @@ def _say_state(job: Job) -> None:
         case State.WAITING:
             st.info("Your training waits for its turn.")
         case State.FAILED:
-            st.error(for_markdown(f"The training ended after {done:,} updates: {job.reason}."))
+            st.error(for_markdown(f"The training ended after {counted(done, 'update')}: {job.reason}."))
         case State.STOPPED if job.result is None:
             st.info("The training was stopped before it began.")
         case State.STOPPED:
-            st.warning(f"Stopped after {done:,} of {config.steps:,} updates. The best validation step is kept.")
+            st.warning(
+                f"Stopped after {done:,} of {counted(config.steps, 'update')}. The best validation step is kept."
+            )
         case State.FINISHED:
-            st.success(f"Trained {title}: {config.steps:,} updates in {in_words(job.seconds)}.")
+            st.success(f"Trained {title}: {counted(config.steps, 'update')} in {in_words(job.seconds)}.")
         case State.RUNNING:
             left = f", about {in_words(job.seconds_left)} left" if job.seconds_left is not None else ""
             ending = "Stopping" if job.stop.is_set() else f"Training {title}"
-            st.progress(done / config.steps, f"{ending}: {done:,} of {config.steps:,} updates{left}")
+            st.progress(done / config.steps, f"{ending}: {done:,} of {counted(config.steps, 'update')}{left}")
+            st.caption("You may visit the other pages meanwhile. Closing or reloading this one ends the run.")
     if done and job.seconds:
         pace = done / job.seconds
         cells = {
@@ -340,7 +364,7 @@ def _draw_heads(job: Job, live: bool) -> None:
         scale = st.session_state.get("scale") or "absolute"
     weights, last = job.weights[step], len(prompt.ids) - 1
     picture = weight_heatmaps(weights, prompt.labels, list(range(len(weights))), scale=scale, query=last)
-    st.caption(f"After {step:,} updates.")
+    st.caption(f"After {counted(step, 'update')}.")
     with st.container(key="heads_many" if len(weights) > 1 else "heads_one"):
         st.plotly_chart(picture, key="heatmaps", config=MENU, alt=f"Attention weights after {step} updates")
     heads_in_words(weights, prompt, last)
@@ -359,7 +383,7 @@ def outcome(job: Job) -> None:
     st.subheader("How good is it?")
     table = _beside_table(job, own)
     st.write(
-        f"{own.name} was best after {job.result['selected_step']:,} updates, at a validation loss of "
+        f"{own.name} was best after {counted(job.result['selected_step'], 'update')}, at a validation loss of "
         f"{job.result['validation_loss']:.4f} nats per token. All lines are scored on the same validation targets."
     )
     number_table(table, "beside", alt="Your model beside the bundled one on the same validation targets", decimals=4)
@@ -368,7 +392,7 @@ def outcome(job: Job) -> None:
         st.download_button(
             "Download the history as CSV",
             lambda: history_csv(job),
-            f"{own.name}_history.csv",
+            f"{own.name.replace(' ', '_')}_history.csv",
             "text/csv",
             key="history",
         )
@@ -376,25 +400,23 @@ def outcome(job: Job) -> None:
 
 def _beside_table(job: Job, own: OwnModel) -> pd.DataFrame:
     corpus = job.order.corpus
-    rows = [(own.name, job.result["selected_step"], job.result["validation_loss"])]
+    rows = [(own.name, job.result["selected_step"], checkpoint(own.name, own.seed))]
     if corpus.vocab.sha256 == vocabulary().sha256:
         same = checkpoint(MLP if own.heads is None else str(own.heads), SEEDS[0])
-        rows.append(
-            (
-                f"bundled: {same.name}",
-                comparison_of()["protocol"]["steps"],
-                _validation_loss(same, corpus.digest, corpus),
-            )
-        )
-    rows.append(("the same chance for every word", 0, math.log(len(corpus.vocab))))
-    table = pd.DataFrame(rows, columns=["model", "updates", "validation loss"])
+        kept = read_metadata(ARTIFACTS / "heads" / same.file)["selected_step"]
+        rows.append((f"bundled: {same.name}", kept, same))
+    table = pd.DataFrame(
+        [(name, step, _validation_loss(chosen, corpus.digest, corpus)) for name, step, chosen in rows],
+        columns=["model", "best after updates", "validation loss"],
+    )
+    table.loc[len(table)] = ["the same chance for every word", 0, math.log(len(corpus.vocab))]
     table["perplexity"] = table["validation loss"].map(perplexity)
     return table
 
 
-@st.cache_data(max_entries=64, show_spinner="Scoring the bundled model on the same targets …")
+@st.cache_data(max_entries=64, show_spinner="Scoring on the same targets …")
 def _validation_loss(chosen: Checkpoint, digest: str, _corpus: Corpus) -> float:
-    # The digest stands for the corpus in the key.
+    # The digest stands for the corpus in the key. In float32, also for a model that was trained in bf16.
     return evaluate(model_of(chosen), *validation_sample(make_all_windows(_corpus)))
 
 
@@ -427,12 +449,17 @@ def your_models() -> None:
 
     def open_file() -> None:
         file = st.session_state["checkpoint_file"]
-        st.session_state.pop(_FILE_ERROR, None)
-        if file is not None:
-            try:
-                keep_file(file)
-            except ValueError as error:
-                st.session_state[_FILE_ERROR] = str(error)
+        if file is None:
+            st.session_state.pop(_FILE_SAID, None)
+            return
+        before = set(own_models())
+        try:
+            name = keep_file(file)
+        except ValueError as error:
+            st.session_state[_FILE_SAID] = (False, f"The file cannot be opened: {error}.")
+        else:
+            known = "; you had this model already" if name in before else ""
+            st.session_state[_FILE_SAID] = (True, f"The file is open as {name}{known}.")
 
     st.caption(
         f"They are in the model control above, with the bundled ones: at most {MOST}, then the oldest goes. They live "
@@ -450,8 +477,9 @@ def your_models() -> None:
         key="checkpoint_file",
         on_change=open_file,
     )
-    if _FILE_ERROR in st.session_state:
-        st.error(for_markdown(f"The file cannot be opened: {st.session_state[_FILE_ERROR]}."))
+    if st.session_state.get("checkpoint_file") is not None and _FILE_SAID in st.session_state:
+        opened, said = st.session_state[_FILE_SAID]
+        (st.success if opened else st.error)(for_markdown(said))
 
 
 def describe(own: OwnModel) -> str:
@@ -460,7 +488,7 @@ def describe(own: OwnModel) -> str:
     loss, step = own.metadata.get("validation_loss"), own.metadata.get("selected_step")
     parts = [kind, f"seed {own.seed}"]
     if isinstance(step, int):
-        parts.append(f"{step:,} updates")
+        parts.append(counted(step, "update"))
     if isinstance(loss, float):
         parts.append(f"validation loss {loss:.4f}")
     if own.vocab.sha256 != vocabulary().sha256:

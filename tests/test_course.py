@@ -1,0 +1,147 @@
+"""The course's calculations, held to values made by hand and to slow loops."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from wordlm import course
+from wordlm.models import MultiHeadAttentionLM, build_model
+from wordlm.text import left_pad
+
+
+def test_two_equal_wishes_share_one_softmax_and_two_heads_do_not():
+    rows = course.two_wishes(4, 4)
+    e4 = math.exp(4)
+    assert rows.loc["one head", "cat"] == pytest.approx(e4 / (2 * e4 + 3))
+    assert rows.loc["one head", "fish"] == pytest.approx(e4 / (2 * e4 + 3))
+    assert rows.loc["two heads, head 1", "cat"] == pytest.approx(e4 / (e4 + 4))
+    assert rows.loc["two heads, head 2", "fish"] == pytest.approx(e4 / (e4 + 4))
+    assert rows.sum(axis=1).tolist() == pytest.approx([1, 1, 1])
+
+
+def test_width_512_with_8_heads_makes_64_each():
+    assert course.head_width(512, 8) == 64
+    assert course.head_width(64, 4) == 16
+
+
+def test_a_width_that_does_not_divide_is_refused_by_the_model_itself():
+    with pytest.raises(ValueError, match="divide d_model=64, got heads=7"):
+        course.head_width(64, 7)
+
+
+def test_the_shapes_are_those_of_a_real_block():
+    shapes = course.split_shapes(512, 8).set_index("tensor")["shape"].to_dict()
+    assert shapes == {
+        "embeddings": "(1, 64, 512)",
+        "queries, split among the heads": "(1, 8, 64, 64)",
+        "weights, one map a head": "(1, 8, 64, 64)",
+        "messages, side by side again": "(1, 64, 512)",
+        "after the output projection, added to E": "(1, 64, 512)",
+    }
+
+
+@pytest.mark.parametrize("heads", [1, 2, 4, 8])
+def test_parameters_are_counted_as_in_real_matrices(heads):
+    model = MultiHeadAttentionLM(10, 4, d_model=64, hidden=8, heads=heads)
+    real = sum(W.weight.numel() for W in (model.W_Q, model.W_K, model.W_V, model.W_O))
+    table = course.growth_table(64).set_index("heads")
+    assert table.loc[heads, "parameters if shared out"] == real == 4 * 64 * 64
+    kept = sum(layer.weight.numel() for layer in [nn.Linear(64, heads * 64, bias=False)] * 3)
+    kept += nn.Linear(heads * 64, 64, bias=False).weight.numel()
+    assert table.loc[heads, "parameters if each head keeps it all"] == kept
+
+
+def test_a_slice_is_a_projection_with_one_hot_rows():
+    x = np.array([1.0, 2.0, -1.0, 0.5])
+    eye = np.eye(4)
+    table = course.two_heads_from(x, eye[:2], eye[2:])
+    assert table.loc["slice, head 1"].tolist() == table.loc["projection, head 1"].tolist() == [1.0, 2.0]
+    assert table.loc["slice, head 2"].tolist() == table.loc["projection, head 2"].tolist() == [-1.0, 0.5]
+    mixed = course.two_heads_from(x, np.array([[1, 0, 0, 1], [0, 1, 1, 0.0]]), eye[2:])
+    assert mixed.loc["projection, head 1"].tolist() == [1.5, 1.0]
+
+
+def test_swapping_two_queries_swaps_the_patterns():
+    before, after = course.trio_weights(course.TRIO_QUERIES), course.trio_weights(course.TRIO_QUERIES[::-1])
+    assert before.loc["head 1"].tolist() == after.loc["head 2"].tolist()
+    assert before.loc["head 2"].tolist() == after.loc["head 1"].tolist()
+    assert before.loc["head 1"].tolist() != before.loc["head 2"].tolist()
+    e = [math.exp(score / math.sqrt(2)) for score in (4, 1, 0)]
+    assert before.loc["head 1"].tolist() == pytest.approx([x / sum(e) for x in e])
+
+
+@pytest.mark.parametrize("width", [1, 16, 256])
+def test_scores_spread_by_the_root_of_the_width_unless_scaled(width):
+    # 16,000 draws: the standard deviation is met within 2 %.
+    assert course.score_spread(width, False)["spread"] == pytest.approx(math.sqrt(width), rel=0.03)
+    assert course.score_spread(width, True)["spread"] == pytest.approx(1, rel=0.03)
+
+
+def test_without_the_scale_a_wide_head_saturates():
+    without, scaled = course.score_spread(256, False), course.score_spread(256, True)
+    assert without["largest"] > 0.9 > 0.5 > scaled["largest"]
+    assert without["passes"] < scaled["passes"] / 2
+
+
+def test_minus_infinity_keeps_rows_at_one_and_zeros_afterwards_do_not():
+    scores = np.array([[1.0, 2.0, 0.5], [0.5, 1.0, 2.0], [1.0, 0.0, 1.5]])
+    before = course.masked_rows(scores, "minus infinity before")
+    assert before.sum(1).tolist() == pytest.approx([1, 1, 1])
+    assert before[np.triu_indices(3, 1)].tolist() == [0, 0, 0]
+    after = course.masked_rows(scores, "zero after")
+    e = np.exp(scores)
+    assert after[0].tolist() == pytest.approx([e[0, 0] / e[0].sum(), 0, 0])
+    assert course.masked_rows(scores, "none")[0, 1] > 0
+
+
+@pytest.mark.parametrize("name", ["attention_seed11", "multihead_seed11", "multihead_h8_seed11"])
+def test_the_built_in_layer_agrees_and_shows_only_the_average(bundled_model, name):
+    model = bundled_model(name)
+    ids = torch.from_numpy(left_pad([1, 20, 30, 40]))
+    difference, averaged = course.built_in_layer(model, ids)
+    assert difference < 1e-4
+    with torch.inference_mode():
+        weights = model.forward_details(ids)["weights"]
+    torch.testing.assert_close(averaged, weights.mean(1), atol=1e-6, rtol=0)
+    shown = weights[0, :, -4:, -4:].numpy()
+    most, of_mean = course.hidden_by_the_average(shown)
+    assert (most, of_mean) == (shown[:, -1].max(), pytest.approx(shown[:, -1].mean(0).max()))
+
+
+def test_without_the_output_projection_a_head_reaches_its_own_slice_only(bundled_model):
+    table = course.reach_of_messages(bundled_model("multihead_seed11"))
+    assert table["with it"].tolist() == [64] * 4
+    assert table["without it"].tolist() == [16] * 4
+
+
+def test_even_weights_score_what_even_weights_should():
+    model = build_model("multihead", seed=0)
+    with torch.no_grad():
+        model.W_Q.weight.zero_()
+    found = course.induction_test(model, length=6, sequences=2)
+    assert found.scores.tolist() == pytest.approx([found.even] * 4, abs=1e-6)
+    assert found.even == pytest.approx(sum(1 / n for n in range(8, 14)) / 6)
+
+
+def test_the_bundled_one_block_models_have_no_induction_head(bundled_model):
+    for name in ("attention_seed11", "multihead_seed11"):
+        found = course.induction_test(bundled_model(name))
+        assert found.scores.max() < 2 * found.even
+        assert found.second > 0.9 * found.first
+
+
+def test_the_calculator_gives_the_values_made_by_hand():
+    # 4096² × 32 × 2 bytes × 32 layers = 32 GiB; 2 × 4096 × 32 × 128 × 2 bytes × 32 layers = 2 GiB.
+    table = course.cost_table(4096, 4096, 32, 8, 2, 32).set_index("sets of keys and values")
+    assert table["scores, MiB"].tolist() == [32768.0] * 3
+    assert table["cache, MiB"].to_dict() == {32: 2048.0, 8: 512.0, 1: 64.0}
+    # Two products of n² × d multiplications and as many additions, a layer.
+    assert course.attention_operations(10, 6, 2) == 2 * (2 * 10 * 10 * 6 * 2)
+
+
+def test_groups_that_do_not_divide_the_heads_are_refused():
+    with pytest.raises(ValueError, match="groups must divide heads=4, got groups=8"):
+        course.cost_table(64, 64, 4, 8, 2, 1)
