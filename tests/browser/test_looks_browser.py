@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 
 from wordlm.files import REPOSITORY
 
-PAGES = ("explore", "compare", "switch_off", "perplexity", "generate", "train", "benchmark")
+PAGES = ("explore", "compare", "switch_off", "perplexity", "generate", "train", "benchmark", "learn")
 SCREENS = {
     "light": {"viewport": {"width": 1366, "height": 768}, "color_scheme": "light"},
     "dark": {"viewport": {"width": 1366, "height": 768}, "color_scheme": "dark"},

@@ -81,11 +81,11 @@ def test_runs_are_exported_as_text_and_json(open_page, vocab):
     screen = write(open_page("generate", engine="PyTorch"))
     began, stories = screen.app.session_state["stories"]
     ((name, (_, story)),) = stories.items()
-    content = json.loads(export_json(began.text, stories, vocab))
+    content = json.loads(export_json(began, stories))
     assert content["start"] == PROMPT
     assert content["stories"][name]["words"] == vocab.decode(story.new_ids)
     assert content["stories"][name]["report"]["model calls"] == len(story.choices)
-    assert story_text(story, vocab) in export_text(began.text, stories, vocab)
+    assert story_text(story, vocab) in export_text(began, stories)
 
 
 def test_real_stories_can_be_gone_on_with_and_read_beside(open_page, monkeypatch, tmp_path, real_stories):

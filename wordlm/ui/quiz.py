@@ -33,12 +33,23 @@ def ask(question: Question, key: str) -> tuple[bool, bool]:
             config=MENU,
             alt="A small attention map with its numbers",
         )
+    # The question stands above its control, whose name has no room for links.
+    st.markdown(linked(question.text))
+    plain = question.text.replace("*", "")
     with st.form(f"form_{key}", border=False):
         if question.options:
-            given = st.radio(linked(question.text), list(question.options), index=None, key=f"answer_{key}")
+            given = st.radio(
+                plain, list(question.options), index=None, key=f"answer_{key}", label_visibility="collapsed"
+            )
         else:
             given = st.number_input(
-                linked(question.text), value=None, step=None, format="%.6g", placeholder="a number", key=f"answer_{key}"
+                plain,
+                value=None,
+                step=None,
+                format="%.6g",
+                placeholder="a number",
+                key=f"answer_{key}",
+                label_visibility="collapsed",
             )
         checked = st.form_submit_button("Check", type="primary")
     said = st.session_state.setdefault(f"said_{key}", None)

@@ -1,0 +1,184 @@
+"""The course, the quiz and the glossary without a browser."""
+
+import re
+
+import numpy as np
+import pytest
+
+from tests.pages.screen import array
+from wordlm import course
+from wordlm.glossary import TERMS
+from wordlm.quiz import MAKERS, question_of, questions
+from wordlm.ui.chapters import CHAPTERS
+from wordlm.ui.tour import STOPS
+
+NUMBERS = range(1, 10)
+
+
+def press(screen, label):
+    next(button for button in screen.app.button if button.label == label).click().run()
+    assert not screen.app.exception, screen.app.exception
+    return screen
+
+
+def answer(screen, question, given, key):
+    if question.options:
+        screen.app.radio(key=f"answer_{key}").set_value(given)
+    else:
+        screen.app.number_input(key=f"answer_{key}").set_value(given)
+    return press(screen, "Check")
+
+
+def wrong_answer(question):
+    if question.options:
+        return next(option for option in question.options if option != question.answer)
+    return question.answer + 10 * question.tolerance + 1
+
+
+def sentences(text: str) -> list[str]:
+    """Split a text into sentences; a link counts as its words, code and tags as nothing."""
+    text = re.sub(r"<[^>]*>|`[^`]*`", " ", text)
+    text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", text)
+    return [piece.strip() for piece in re.split(r"(?<=[.!?:;])\s+", text) if piece.strip()]
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+@pytest.mark.parametrize("model", ["4", "1", "16", "MLP"])
+def test_every_chapter_is_drawn_for_every_model(open_page, number, model):
+    screen = open_page("learn", chapter=str(number), model=model)
+    assert f"{number}. {CHAPTERS[number - 1].title}" in screen.text
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_no_sentence_of_the_course_is_longer_than_25_words(open_page, number):
+    screen = open_page("learn", chapter=str(number))
+    said = [m.value for m in screen.app.markdown] + [c.value for c in screen.app.caption]
+    long = [s for text in said for s in sentences(text) if len(s.split()) > 25]
+    assert not long
+
+
+def test_no_sentence_of_quiz_and_tour_is_longer_than_25_words():
+    said = [stop.text for stop in STOPS]
+    for seed in (0, 1, 2):
+        for question in questions(seed):
+            said += [question.text, question.why, question.hint, *question.options.values()]
+    assert not [s for text in said for s in sentences(text) if len(s.split()) > 25]
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_a_chapter_links_its_terms_to_the_glossary(open_page, number):
+    screen = open_page("learn", chapter=str(number))
+    links = re.findall(r"\(learn\?part=glossary&term=([^)]*)\)", screen.text)
+    assert links
+    assert {link.replace("+", " ") for link in links} <= set(TERMS)
+
+
+def test_the_swap_changes_places_of_the_patterns(open_page):
+    screen = open_page("learn", chapter="4")
+    before = screen.table("The weight rows of two heads")
+    after = press(screen, "Swap the two queries").table("The weight rows of two heads")
+    assert before.loc["head 1"].tolist() == after.loc["head 2"].tolist()
+    assert before.loc["head 2"].tolist() == after.loc["head 1"].tolist()
+    np.testing.assert_allclose(array(screen.figure("trio")["data"][0]["z"]), after.to_numpy(), atol=1e-9)
+
+
+def test_the_wishes_follow_their_sliders(open_page):
+    screen = open_page("learn", chapter="1")
+    screen.app.slider(key="wish_subject").set_value(8.0).run()
+    shown = screen.table("The rows of one head and of two heads")
+    np.testing.assert_allclose(shown.to_numpy(), course.two_wishes(8.0, 4.0).to_numpy())
+
+
+def test_a_width_that_does_not_divide_is_told_with_the_models_own_words(open_page):
+    screen = open_page("learn", chapter="2")
+    assert "Width 512 with 8 " in re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", screen.text)
+    screen.app.slider(key="course_heads").set_value(7).run()
+    assert "heads must be at least 1 and divide d_model=512, got heads=7" in screen.text.replace("\\", "")
+    assert not screen.app.exception
+
+
+@pytest.mark.parametrize("way", ["minus infinity before", "zero after", "none"])
+def test_the_mask_is_shown_as_it_is_chosen(open_page, way):
+    screen = open_page("learn", chapter="5")
+    screen.app.button_group(key="mask_way").set_value(way).run()
+    table = screen.table("Three rows of weights and their sums")
+    assert (table["sum"].tolist() == pytest.approx([1, 1, 1])) is (way != "zero after")
+    assert (table.iloc[0, 1] > 0) == (way == "none")
+
+
+def test_groups_that_do_not_fit_are_told(open_page):
+    screen = open_page("learn", chapter="8")
+    screen.app.select_slider(key="cost_groups").set_value(64).run()
+    assert "groups must divide heads=32, got groups=64" in screen.text.replace("\\", "")
+
+
+def test_the_ablation_numbers_are_those_of_the_artifact(open_page):
+    from wordlm.ablation import head_value_table
+    from wordlm.files import ARTIFACTS, read_json
+
+    stored = read_json(ARTIFACTS / "heads" / "ablation.json")["checkpoints"]["multihead_seed11"]
+    shown = open_page("learn", chapter="7").table("Increase of the test loss without each head")
+    assert shown.iloc[:, 0].tolist() == head_value_table(stored)["zero"].tolist()
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_a_chapters_question_explains_a_wrong_answer_and_takes_the_right_one(open_page, number):
+    screen, question = open_page("learn", chapter=str(number)), question_of(number, 0)
+    answer(screen, question, wrong_answer(question), f"chapter_{number}")
+    assert "Not yet." in screen.text
+    answer(screen, question, question.answer, f"chapter_{number}")
+    assert "Right." in screen.text
+    assert "Not yet." not in screen.text
+
+
+def test_checking_without_an_answer_asks_for_one(open_page):
+    screen = press(open_page("learn", part="quiz"), "Check")
+    assert "Give an answer first" in screen.text
+
+
+def test_a_round_ends_in_a_summary_by_chapter_and_the_next_has_other_numbers(open_page):
+    screen = open_page("learn", part="quiz")
+    asked = questions(1)
+    for place, question in enumerate(asked):
+        assert f"Question {place + 1} of {len(MAKERS)}" in str([e.proto.text for e in screen.app.get("progress")])
+        if place == 0:
+            answer(screen, question, wrong_answer(question), f"1_{place}")
+        if place == 1:
+            press(screen, "Skip")
+            continue
+        answer(screen, question, question.answer, f"1_{place}")
+        press(screen, "Next question")
+    table = screen.table("How each chapter went").set_index("chapter")
+    assert table.loc[1].tolist() == [1, 1, 1], "wrong first, then skipped, then right at once"
+    assert table["right at once"].sum() == len(MAKERS) - 2
+    assert f"{len(MAKERS) - 2} of {len(MAKERS)} right at the first try" in screen.text
+    assert f"{len(MAKERS) - 1} right in the end" in screen.text
+    press(screen, "Another round, with other numbers")
+    assert screen.app.radio(key="answer_2_0").options == list(questions(2)[0].options)
+
+
+def test_the_quiz_keeps_its_place_when_the_page_is_left(open_page):
+    screen = press(press(open_page("learn", part="quiz"), "Skip"), "Skip")
+    screen.app.switch_page("pages/explore.py").run()
+    screen.app.switch_page("pages/learn.py").run()
+    assert "Question 3 of" in str([e.proto.text for e in screen.app.get("progress")])
+
+
+def test_the_glossary_opens_at_a_term_by_its_link(open_page):
+    screen = open_page("learn", part="glossary", term="causal mask")
+    assert "<dt>causal mask</dt>" in screen.text
+    assert "<dt>query</dt>" not in screen.text
+    screen.app.text_input(key="term").set_value("zebra").run()
+    assert "None of the" in screen.text
+
+
+@pytest.mark.parametrize(("name", "value"), [("chapter", "12"), ("part", "exam")])
+def test_a_link_to_what_is_not_there_falls_back_with_a_word(open_page, name, value):
+    screen = open_page("learn", **{name: value})
+    assert "1. Why is one head a bottleneck?" in screen.text
+
+
+@pytest.mark.parametrize("page", ["explore", "benchmark"])
+def test_the_glossary_opens_from_any_page(open_page, page):
+    screen = press(open_page(page), "Glossary")
+    assert screen.app.text_input(key="glossary_search")
