@@ -310,7 +310,7 @@ def cost(choice: Choice) -> None:
             for place, (name, values) in enumerate(lines.items())
         ]
     )
-    figure.update_layout(height=340, margin={"l": 8, "r": 8, "t": 28, "b": 8})
+    figure.update_layout(height=340, margin={"l": 8, "r": 8, "t": 28, "b": 8}, legend=charts.LEGEND_ABOVE)
     figure.update_xaxes(type="log", title="length, tokens", tickvals=lengths[::3], fixedrange=True)
     figure.update_yaxes(type="log", title="MiB", fixedrange=True)
     picture_and_table(figure, table, "cost", alt="Memory of scores and cache against the length", decimals=1)
