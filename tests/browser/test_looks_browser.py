@@ -1,9 +1,10 @@
-"""Every page in light, dark and on a phone: it fits, and a picture of it is kept for looking at.
+"""Every page in light, dark and on a phone: it fits, and it keeps to WCAG 2.1 AA. A picture of it is kept to look at.
 
 The pictures go to `work/screenshots`, which git ignores.
 """
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
 from wordlm.files import REPOSITORY
@@ -32,6 +33,8 @@ def test_a_page_fits_its_screen_and_shows_no_error(browser, server, path, screen
     expect(page.get_by_test_id("stException")).to_have_count(0)
     expect(page.get_by_text("Page not found")).to_have_count(0)
     expect(page.get_by_test_id("stSkeleton")).to_have_count(0)
+    found = Axe().run(page, options={"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]}).response["violations"]
+    assert not [(violation["id"], [node["html"] for node in violation["nodes"]]) for violation in found]
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
     width = SCREENS[screen]["viewport"]["width"]
     height = page.evaluate("document.querySelector('[data-testid=stMain]').scrollHeight")
@@ -40,3 +43,28 @@ def test_a_page_fits_its_screen_and_shows_no_error(browser, server, path, screen
     folder.mkdir(parents=True, exist_ok=True)
     page.screenshot(path=folder / f"{path}-{screen}.png")
     context.close()
+
+
+# Collects how far what is drawn moves without the visitor's doing (CLS, https://web.dev/articles/cls).
+WATCH_SHIFTS = """
+() => {
+  window.shifts = [];
+  new PerformanceObserver((list) => {
+    for (const entry of list.getEntries()) window.shifts.push(entry.value);
+  }).observe({ type: "layout-shift", buffered: false });
+}
+"""
+
+
+@pytest.mark.parametrize("path", ["explore", "compare", "switch_off"])
+def test_nothing_moves_while_a_word_is_typed(page, server, path):
+    page.goto(f"{server}/{path}?prompt=the+girl+saw+the+big+brown+bear")
+    expect(page.locator(".js-plotly-plot").first).to_be_attached()
+    expect(page.locator("[data-test-script-state=notRunning]")).to_be_attached()
+    page.wait_for_timeout(1000)
+    page.evaluate(WATCH_SHIFTS)
+    box = page.get_by_role("textbox", name="Prompt")
+    box.press("End")
+    box.press_sequentially("s ran", delay=150)
+    page.wait_for_timeout(2500)
+    assert page.evaluate("window.shifts.reduce((a, b) => a + b, 0)") < 0.1  # "good" by that measure
