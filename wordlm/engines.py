@@ -6,11 +6,20 @@ from pathlib import Path
 import numpy as np
 import onnxruntime
 import torch
+from onnxruntime.capi.onnxruntime_pybind11_state import (
+    Fail,
+    InvalidArgument,
+    InvalidGraph,
+    InvalidProtobuf,
+    NoSuchFile,
+    RuntimeException,
+)
 
 from wordlm.models import LanguageModel
 from wordlm.text import BOS, left_pad
 
 WARM_UP_CALLS = 3
+_LOADING_ERRORS = (InvalidArgument, InvalidGraph, InvalidProtobuf, Fail, NoSuchFile, RuntimeException)
 
 
 class TorchEngine:
@@ -41,10 +50,16 @@ class OnnxEngine:
     threads = 1
 
     def __init__(self, path: str | Path) -> None:
+        """Open an exported model. Raises `ValueError` when the file is no whole ONNX model."""
         start = time.perf_counter()
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = options.inter_op_num_threads = self.threads
-        self._session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+        try:
+            self._session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+        except _LOADING_ERRORS as error:
+            raise ValueError(f"{path} is no whole ONNX model: {error}") from error
+        self.made_from: str | None = self._session.get_modelmeta().custom_metadata_map.get("checkpoint_sha256")
+        """The SHA-256 of the checkpoint that was exported."""
         self.load_seconds = time.perf_counter() - start
 
     def logits(self, context: np.ndarray) -> np.ndarray:

@@ -14,7 +14,7 @@ from wordlm.files import ARTIFACTS, sha256_file
 from wordlm.generation import ALTERNATIVES, Choice, Decoding, Generation, Stop
 from wordlm.text import BOS, CONTEXT_LEN, EOS, PAD, UNK, Vocab
 from wordlm.ui.generate import EXPORTED, Start, Stories, exported, onnx_name, story_name
-from wordlm.ui.resources import Checkpoint
+from wordlm.ui.resources import Checkpoint, reading
 
 ORT_VERSION = "1.30.0"
 
@@ -81,7 +81,12 @@ def _component() -> Callable:
 def _exported() -> dict[str, Checkpoint]:
     """Return the checkpoint behind each exported file, by the file's digest."""
     chosen = [exported(model) for model in EXPORTED]
-    return {sha256_file(ARTIFACTS / "onnx" / onnx_name(one)): one for one in chosen}
+    digests = {}
+    for one in chosen:
+        path = ARTIFACTS / "onnx" / onnx_name(one)
+        with reading(path):
+            digests[sha256_file(path)] = one
+    return digests
 
 
 def browser_engine(
@@ -92,8 +97,8 @@ def browser_engine(
     The browser asks for the weights of a model by digest, once; they are sent with the next drawing. With the story
     it sends the start and the settings that it used, which may have been changed here since.
     """
-    path = ARTIFACTS / "onnx" / onnx_name(chosen)
     digests = _exported()
+    path = ARTIFACTS / "onnx" / onnx_name(chosen)
     state = st.session_state.get("browser_engine")
     wanted = digests.get(state.wanted) if state is not None else None
     megabytes = sum(file["bytes"] for file in ORT_FILES[way]) / 1e6

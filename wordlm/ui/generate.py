@@ -25,7 +25,9 @@ from wordlm.ui.resources import (
     load_seconds_of,
     model_of,
     models_beside,
+    reading,
     story_corpus,
+    weights_digest,
 )
 
 EXPORTED = ("MLP", "1", "4")
@@ -118,9 +120,15 @@ def choose_models(default: Checkpoint, engine: str) -> list[str]:
 
 
 @st.cache_resource(show_spinner="Loading the engine …")
-def onnx_engine(name: str) -> OnnxEngine:
+def onnx_engine(chosen: Checkpoint) -> OnnxEngine:
     """Return the ONNX Runtime session of an exported model, shared by all visitors."""
-    return OnnxEngine(ARTIFACTS / "onnx" / name)
+    path = ARTIFACTS / "onnx" / onnx_name(chosen)
+    with reading(path):
+        path.stat()
+        engine = OnnxEngine(path)
+        if engine.made_from != weights_digest(chosen):
+            raise ValueError(f"it was not made from {chosen.file}")
+    return engine
 
 
 def exported(model: str) -> Checkpoint:
@@ -139,7 +147,7 @@ def engine_of(model: str, seed: int, engine: str) -> tuple[Engine, Checkpoint, f
         chosen = checkpoint(model, seed)
         return TorchEngine(model_of(chosen)), chosen, load_seconds_of(chosen)
     chosen = exported(model)
-    session = onnx_engine(onnx_name(chosen))
+    session = onnx_engine(chosen)
     return session, chosen, session.load_seconds
 
 

@@ -5,6 +5,7 @@ when its visitor presses Stop, when the visitor has been gone for a while, or wi
 next one begins.
 """
 
+import atexit
 import logging
 import os
 import threading
@@ -120,6 +121,8 @@ class Trainer:
         self._lock = threading.Lock()
         self._line: list[Job] = []  # the first one is being trained
         self._thread: threading.Thread | None = None
+        # A process that ends in the middle of an update would abort.
+        atexit.register(self._end)
 
     def submit(self, order: Order, owner: str) -> Job:
         """Put an order in line and return its job; a visitor whose job is still active gets that one back.
@@ -151,6 +154,14 @@ class Trainer:
         job.stop.set()
         with self._lock:
             self._tidy()
+
+    def _end(self) -> None:
+        with self._lock:
+            for job in self._line:
+                job.stop.set()
+            thread = self._thread
+        if thread is not None:
+            thread.join(10.0)
 
     def _work(self) -> None:
         while True:

@@ -5,6 +5,8 @@ Caches are keyed by plain values: a checkpoint's name and the ids of a prompt.
 
 import os
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,6 +34,24 @@ MODELS = (MLP, "1", "2", "4", "8", "16")
 """The bundled models: the MLP, or a number of heads."""
 SEEDS = (11, 29, 47)
 _SEEDS_OF = {"1": SEEDS, "4": SEEDS}  # the others are bundled with the first seed only
+
+
+class ArtifactError(RuntimeError):
+    """A bundled file is missing or is not what it should be. The message is one sentence that says what to do."""
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """Turn whatever is wrong with a bundled file into an `ArtifactError`."""
+    name = f"artifacts/{path.relative_to(ARTIFACTS)}"
+    try:
+        yield
+    except FileNotFoundError as error:
+        raise ArtifactError(f"{name} is missing: bring it back with git checkout artifacts") from error
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        reason = str(error).replace(str(path), "it")
+        again = "git checkout artifacts restores it"
+        raise ArtifactError(f"{name} is damaged or another file ({reason}): {again}") from error
 
 
 @dataclass(frozen=True)
@@ -97,7 +117,9 @@ def models_beside(chosen: Checkpoint) -> list[str]:
 @st.cache_resource(show_spinner=False)
 def vocabulary() -> Vocab:
     """Return the bundled vocabulary."""
-    return Vocab.load(ARTIFACTS / "vocab.json")
+    path = ARTIFACTS / "vocab.json"
+    with reading(path):
+        return Vocab.load(path)
 
 
 def vocabulary_of(chosen: Checkpoint) -> Vocab:
@@ -112,7 +134,14 @@ def model_of(chosen: Checkpoint) -> LanguageModel:
 
 def weights_digest(chosen: Checkpoint) -> str:
     """Return the SHA-256 of a bundled file, or of an own model's weights."""
-    return chosen.digest or sha256_file(ARTIFACTS / "heads" / chosen.file)
+    path = ARTIFACTS / "heads" / chosen.file
+    with reading(path):
+        return chosen.digest or _file_digest(str(path), path.stat().st_mtime_ns)
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def _file_digest(path: str, changed: int) -> str:
+    return sha256_file(path)
 
 
 def load_seconds_of(chosen: Checkpoint) -> float:
@@ -122,8 +151,12 @@ def load_seconds_of(chosen: Checkpoint) -> float:
 
 @st.cache_resource(show_spinner="Loading the model …")
 def _loaded(chosen: Checkpoint) -> tuple[LanguageModel, float]:
-    start = time.perf_counter()
-    model = open_checkpoint(ARTIFACTS / "heads" / chosen.file, vocabulary())[1]
+    start, path = time.perf_counter(), ARTIFACTS / "heads" / chosen.file
+    with reading(path):
+        metadata, model, _ = open_checkpoint(path, vocabulary())
+        found = (getattr(model, "heads", None), metadata.get("seed"))
+        if found != (chosen.heads, chosen.seed):
+            raise ValueError(f"it holds heads = {found[0]}, seed = {found[1]}")
     return model, time.perf_counter() - start
 
 
@@ -161,12 +194,20 @@ def likeness_of(first: Checkpoint, second: Checkpoint) -> np.ndarray:
 @st.cache_resource(show_spinner=False)
 def ablations() -> dict:
     """Return `artifacts/heads/ablation.json`: the test losses with heads switched off."""
-    return read_json(ARTIFACTS / "heads" / "ablation.json")
+    path = ARTIFACTS / "heads" / "ablation.json"
+    with reading(path):
+        return read_json(path)
 
 
 def ablation_of(chosen: Checkpoint) -> dict | None:
     """Return the stored losses of one attention checkpoint; None for an own one, which was never measured."""
-    return None if chosen.digest else ablations()["checkpoints"][chosen.file.removesuffix(".npz")]
+    if chosen.digest:
+        return None
+    with reading(ARTIFACTS / "heads" / "ablation.json"):
+        stored = ablations()["checkpoints"][chosen.file.removesuffix(".npz")]
+        if stored["sha256"] != weights_digest(chosen):
+            raise ValueError(f"it was measured on other weights than {chosen.file}")
+    return stored
 
 
 def mean_messages_of(chosen: Checkpoint) -> torch.Tensor:
@@ -181,8 +222,9 @@ def data_is_present() -> bool:
 
 @st.cache_resource(show_spinner="Reading the stories …")
 def story_corpus() -> Corpus:
-    """Return the prepared stories, encoded."""
-    return build_corpus(DATA_DIR, "dgx")
+    """Return the prepared stories, encoded. Raises `DataError`."""
+    with reading(ARTIFACTS / "corpus.json"):
+        return build_corpus(DATA_DIR, "dgx")
 
 
 @st.cache_resource(show_spinner=False)
@@ -206,7 +248,8 @@ def story_windows() -> dict:
 def comparison_of() -> dict:
     """Return `artifacts/heads/comparison.json`, checked."""
     path = ARTIFACTS / "heads" / "comparison.json"
-    return _comparison(str(path), path.stat().st_mtime_ns)
+    with reading(path):
+        return _comparison(str(path), path.stat().st_mtime_ns)
 
 
 @st.cache_resource(max_entries=2, show_spinner=False)
@@ -217,4 +260,6 @@ def _comparison(path: str, changed: int) -> dict:
 @st.cache_resource(show_spinner=False)
 def course_results() -> dict:
     """Return the course's published results."""
-    return read_json(ARTIFACTS / "course.json")
+    path = ARTIFACTS / "course.json"
+    with reading(path):
+        return read_json(path)

@@ -10,7 +10,9 @@ import streamlit as st
 
 from wordlm.files import REPOSITORY
 from wordlm.ui.controls import draw_shared_controls, link_is_read, say_what_a_link_got_wrong
+from wordlm.ui.escape import for_markdown
 from wordlm.ui.own_models import keep_finished_training
+from wordlm.ui.resources import ArtifactError
 from wordlm.ui.tour import draw_tour
 
 _INSIDE = "inside_app"
@@ -45,6 +47,8 @@ def run_app() -> None:
     try:
         page.run()
         link_is_read()
+    except ArtifactError as error:
+        st.error(for_markdown(f"This page cannot be shown. {error}."))
     finally:
         st.session_state[_INSIDE] = False
 

@@ -1,0 +1,239 @@
+"""What can go wrong around the app, in one table: each fault has a clear sentence on the page concerned, and the other
+pages go on.
+
+Elsewhere, beside the code they concern: a killed or full-disk download and a wrong checksum (test_prepare_data), a
+comparison killed in the middle and a folder of another configuration (test_comparison), a worker killed on a cluster
+(test_cluster), a crash, a NaN and a visitor who vanishes in a training (test_job), damaged uploads (test_checkpoints,
+test_train_page, test_benchmark_page).
+"""
+
+import errno
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+import streamlit as st
+
+from tests.pages.screen import Screen
+from wordlm import files
+from wordlm.files import ARTIFACTS, REPOSITORY, read_json, write_json
+
+RESTORE = "git checkout artifacts"
+
+
+def missing(name: str) -> Callable[[Path], None]:
+    return lambda folder: (folder / name).unlink()
+
+
+def truncated(name: str) -> Callable[[Path], None]:
+    return lambda folder: (folder / name).write_bytes((ARTIFACTS / name).read_bytes()[:20_000])
+
+
+def swapped(name: str, other: str) -> Callable[[Path], None]:
+    return lambda folder: shutil.copy(ARTIFACTS / other, folder / name)
+
+
+def edited(name: str, edit: Callable[[dict], object]) -> Callable[[Path], None]:
+    def damage(folder: Path) -> None:
+        content = read_json(ARTIFACTS / name)
+        edit(content)
+        write_json(folder / name, content)
+
+    return damage
+
+
+def of_another_vocabulary(folder: Path) -> None:
+    path = folder / "heads" / "multihead_seed11.npz"
+    with np.load(ARTIFACTS / "heads" / "multihead_seed11.npz") as file:
+        arrays = dict(file)
+    arrays["metadata"] = np.array(str(arrays["metadata"]).replace('"vocab_sha256": "', '"vocab_sha256": "0'))
+    with open(path, "wb") as target:
+        np.savez(target, **arrays)
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A fault, the page concerned and its settings, what it says, and a page that goes on."""
+
+    name: str
+    damage: Callable[[Path], object]
+    page: str
+    said: str
+    elsewhere: str
+    settings: tuple[tuple[str, str], ...] = ()
+    press: str = ""
+
+
+FOUR = "heads/multihead_seed11.npz"
+FAULTS = [
+    Fault("checkpoint missing", missing(FOUR), "explore", f"artifacts/{FOUR} is missing", "benchmark"),
+    Fault("checkpoint truncated", truncated(FOUR), "explore", f"artifacts/{FOUR} is damaged", "benchmark"),
+    Fault(
+        "checkpoint of another kind",
+        swapped(FOUR, "heads/attention_seed11.npz"),
+        "explore",
+        "it holds heads = 1, seed = 11",
+        "benchmark",
+    ),
+    Fault(
+        "checkpoint of another seed",
+        swapped(FOUR, "heads/multihead_seed29.npz"),
+        "compare",
+        "it holds heads = 4, seed = 29",
+        "benchmark",
+    ),
+    Fault(
+        "checkpoint of another vocabulary", of_another_vocabulary, "explore", "names another vocabulary", "benchmark"
+    ),
+    Fault("vocabulary missing", missing("vocab.json"), "explore", "artifacts/vocab.json is missing", "benchmark"),
+    Fault(
+        "vocabulary changed",
+        edited("vocab.json", lambda content: content["itos"].reverse()),
+        "explore",
+        "artifacts/vocab.json is damaged",
+        "benchmark",
+    ),
+    Fault("comparison missing", missing("heads/comparison.json"), "benchmark", "comparison.json is missing", "explore"),
+    Fault("comparison truncated", truncated("heads/comparison.json"), "benchmark", "is damaged", "explore"),
+    Fault(
+        "comparison without a field",
+        edited("heads/comparison.json", lambda content: content.pop("aggregate")),
+        "benchmark",
+        "aggregate is missing",
+        "explore",
+    ),
+    Fault("course results missing", missing("course.json"), "benchmark", "course.json is missing", "explore"),
+    Fault("ablation missing", missing("heads/ablation.json"), "switch_off", "ablation.json is missing", "explore"),
+    Fault(
+        "ablation of other weights",
+        edited("heads/ablation.json", lambda c: c["checkpoints"]["multihead_seed11"].update(sha256="0")),
+        "switch_off",
+        "it was measured on other weights",
+        "explore",
+    ),
+    Fault(
+        "export missing",
+        missing("onnx/multihead_seed11.onnx"),
+        "generate",
+        "artifacts/onnx/multihead_seed11.onnx is missing",
+        "explore",
+        press="Write",
+    ),
+    Fault(
+        "export truncated",
+        truncated("onnx/multihead_seed11.onnx"),
+        "generate",
+        "it is no whole ONNX model",
+        "explore",
+        press="Write",
+    ),
+    Fault(
+        "export of another model",
+        swapped("onnx/multihead_seed11.onnx", "onnx/attention_seed11.onnx"),
+        "generate",
+        "it was not made from multihead_seed11.npz",
+        "explore",
+        press="Write",
+    ),
+    Fault(
+        "export missing for the browser",
+        missing("onnx/attention_seed11.onnx"),
+        "generate",
+        "artifacts/onnx/attention_seed11.onnx is missing",
+        "explore",
+        settings=(("engine", "your browser"),),
+    ),
+]
+
+
+@pytest.fixture
+def artifacts(tmp_path, monkeypatch):
+    """A copy of the artifacts in which files can be damaged, and empty caches before and after."""
+    folder = tmp_path / "artifacts"
+    shutil.copytree(ARTIFACTS, folder)
+    for module in ("resources", "generate", "browser_engine", "train"):
+        monkeypatch.setattr(f"wordlm.ui.{module}.ARTIFACTS", folder)
+    st.cache_resource.clear()
+    st.cache_data.clear()
+    yield folder
+    st.cache_resource.clear()
+    st.cache_data.clear()
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
+def test_a_fault_of_the_artifacts_is_told_where_it_matters_and_other_pages_go_on(artifacts, fault):
+    fault.damage(artifacts)
+    screen = Screen(fault.page, None, dict(fault.settings))
+    if fault.press:
+        next(button for button in screen.app.button if button.label == fault.press).click().run()
+    said = screen.text.replace("\\", "")
+    assert not screen.app.exception, "no traceback reaches a visitor"
+    assert "This page cannot be shown." in said
+    assert fault.said in said
+    assert RESTORE in said
+    assert str(artifacts) not in said, "no path of the machine is told"
+
+    elsewhere = Screen(fault.elsewhere, None, {})
+    assert "This page cannot be shown." not in elsewhere.text
+    assert len(elsewhere.app.dataframe) > 1
+
+    shutil.rmtree(artifacts)
+    shutil.copytree(ARTIFACTS, artifacts)
+    mended = Screen(fault.page, None, dict(fault.settings))
+    assert "This page cannot be shown." not in mended.text, "once the file is back, so is the page"
+
+
+def test_a_full_disk_leaves_the_old_file_whole(tmp_path, monkeypatch):
+    path = tmp_path / "result.json"
+    write_json(path, {"old": True})
+
+    def full(*args, **kwargs):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(files.Path, "write_text", full)
+    with pytest.raises(OSError, match="No space left"):
+        write_json(path, {"new": True})
+    monkeypatch.undo()
+    assert read_json(path) == {"old": True}
+    assert os.listdir(tmp_path) == ["result.json"]
+
+
+def test_a_process_killed_while_saving_leaves_the_old_file_whole(tmp_path):
+    path = tmp_path / "result.json"
+    write_json(path, {"old": True})
+    program = (
+        "import time\nfrom wordlm.files import atomic_path\n"
+        f"with atomic_path({str(path)!r}) as temporary:\n"
+        "    temporary.write_text('half')\n    print('half', flush=True)\n    time.sleep(60)\n"
+    )
+    process = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, cwd=REPOSITORY)
+    assert process.stdout.readline() == b"half\n"
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    assert read_json(path) == {"old": True}
+
+
+def test_a_server_stopped_in_the_middle_of_a_training_ends_at_once_and_starts_again(tmp_path):
+    """The trainer's thread must not keep the process alive."""
+    program = (
+        "import time\n"
+        "from wordlm.data import corpus_from_stories\nfrom wordlm.smoke import smoke_stories\n"
+        "from wordlm.text import encode_prompt\nfrom wordlm.training import TrainConfig\n"
+        "from wordlm.ui.job import Order, Trainer\n"
+        "corpus = corpus_from_stories(smoke_stories(), 'smoke')\n"
+        "order = Order('attention', None, TrainConfig(), corpus, 'smoke stories', encode_prompt('a', corpus.vocab))\n"
+        "job = Trainer(lambda owner: True).submit(order, 'ann')\n"
+        "while not job.losses: time.sleep(0.01)\n"
+    )
+    start = time.monotonic()
+    done = subprocess.run([sys.executable, "-c", program], cwd=REPOSITORY, capture_output=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert time.monotonic() - start < 50
