@@ -1,6 +1,8 @@
 """The course's calculations, held to values made by hand and to slow loops."""
 
 import math
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -8,6 +10,7 @@ import torch
 from torch import nn
 
 from wordlm import course
+from wordlm.files import REPOSITORY
 from wordlm.models import MultiHeadAttentionLM, build_model
 from wordlm.text import left_pad
 
@@ -39,7 +42,7 @@ def test_the_shapes_are_those_of_a_real_block():
         "queries, split among the heads": "(1, 8, 64, 64)",
         "weights, one map a head": "(1, 8, 64, 64)",
         "messages, side by side again": "(1, 64, 512)",
-        "after the output projection, added to E": "(1, 64, 512)",
+        "embeddings plus projected messages": "(1, 64, 512)",
     }
 
 
@@ -136,10 +139,37 @@ def test_the_bundled_one_block_models_have_no_induction_head(bundled_model):
 def test_the_calculator_gives_the_values_made_by_hand():
     # 4096² × 32 × 2 bytes × 32 layers = 32 GiB; 2 × 4096 × 32 × 128 × 2 bytes × 32 layers = 2 GiB.
     table = course.cost_table(4096, 4096, 32, 8, 2, 32).set_index("sets of keys and values")
-    assert table["scores, MiB"].tolist() == [32768.0] * 3
+    assert table["scores of all layers, MiB"].tolist() == [32768.0] * 3
     assert table["cache, MiB"].to_dict() == {32: 2048.0, 8: 512.0, 1: 64.0}
     # Two products of n² × d multiplications and as many additions, a layer.
     assert course.attention_operations(10, 6, 2) == 2 * (2 * 10 * 10 * 6 * 2)
+
+
+def test_the_steps_of_a_message_are_those_made_by_hand():
+    steps = course.message_steps()
+    assert steps["query · key"].tolist() == [4.0, 1.0, 0.0]
+    assert steps["score, scaled"].tolist() == pytest.approx([4 / math.sqrt(2), 1 / math.sqrt(2), 0])
+    e = [math.exp(score / math.sqrt(2)) for score in (4, 1, 0)]
+    first, second, third = (x / sum(e) for x in e)
+    # The values are (1, 0), (0, 1) and (1, 1).
+    assert course.message_of_steps().tolist() == pytest.approx([first + third, second + third])
+    assert steps["weight × value"].iloc[0] == f"({first:.3g}, 0)"
+
+
+def test_one_way_to_share_is_listed_once():
+    assert list(course.cost_table(64, 64, 4, 1, 2, 1)["way"]) == ["multi-head", "multi-query"]
+    assert list(course.cost_table(64, 64, 4, 4, 2, 1)["way"]) == ["multi-head", "multi-query"]
+    assert list(course.cost_table(64, 64, 1, 1, 2, 1)["way"]) == ["multi-head"]
+
+
+def test_the_program_on_the_page_runs_and_prints_what_the_page_shows(bundled_model):
+    ids = [1, 20, 30, 40]
+    program = course.built_in_program("multihead_seed11.npz", ids)
+    done = subprocess.run([sys.executable, "-c", program], cwd=REPOSITORY, capture_output=True, text=True, check=True)
+    difference, row = done.stdout.splitlines()
+    assert float(difference.removeprefix("largest difference: ")) < 1e-4
+    averaged = course.built_in_layer(bundled_model("multihead_seed11"), torch.from_numpy(left_pad(ids)))[1]
+    assert row == f"last row, averaged: {[round(w, 3) for w in averaged[0, -1, -4:].tolist()]}"
 
 
 def test_groups_that_do_not_divide_the_heads_are_refused():

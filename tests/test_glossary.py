@@ -1,10 +1,12 @@
 """The glossary, and its links in the texts."""
 
+import math
 import re
 
 import pytest
 
 from wordlm.glossary import TERMS, matching
+from wordlm.text import CONTEXT_LEN, VOCAB_SIZE
 from wordlm.ui.glossary import linked
 
 WANTED = """attention, attention map, causal mask, dimension, distribution, dot product, embedding, GPU, gradient,
@@ -53,3 +55,10 @@ def test_the_longest_term_wins_and_parts_of_words_do_not():
 @pytest.mark.parametrize("text", ["`a head`", "[a head](there)", "$head$"])
 def test_code_links_and_formulas_stay_as_they_are(text):
     assert linked(text) == text
+
+
+def test_the_numbers_in_the_sentences_are_those_of_the_model():
+    assert f"here {VOCAB_SIZE:,}" in TERMS["vocabulary"]
+    for term in ("context", "padding", "positional encoding", "slot"):
+        assert str(CONTEXT_LEN) in TERMS[term]
+    assert f"{1 / math.log(2):.2f} bits" in TERMS["nats"]

@@ -1,5 +1,7 @@
 """The calculations of the course: small, exact, and each made anew from the numbers that the reader sets."""
 
+import functools
+import inspect
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -41,19 +43,20 @@ def head_width(d_model: int, heads: int) -> int:
 
 
 def split_shapes(d_model: int, heads: int, context_len: int = 64) -> pd.DataFrame:
-    """Return the shapes on the way through a block of this width: `tensor`, `shape`; read off a model's tensors."""
+    """Return `tensor`, `shape` and `axes` on the way through a block of this width, read off a model's tensors."""
     model = MultiHeadAttentionLM(len(SPECIALS), context_len, d_model, hidden=1, heads=heads)
     with torch.inference_mode():
         seen = model.forward_details(torch.from_numpy(left_pad([BOS], context_len)))
     names = {
-        "E": "embeddings",
-        "Q": "queries, split among the heads",
-        "weights": "weights, one map a head",
-        "messages": "messages, side by side again",
-        "contextual": "after the output projection, added to E",
+        "E": ("embeddings", "text, slot, coordinate"),
+        "Q": ("queries, split among the heads", "text, head, slot, coordinate"),
+        "weights": ("weights, one map a head", "text, head, query, key"),
+        "messages": ("messages, side by side again", "text, slot, coordinate"),
+        "contextual": ("embeddings plus projected messages", "text, slot, coordinate"),
     }
     return pd.DataFrame(
-        [(meaning, str(tuple(seen[name].shape))) for name, meaning in names.items()], columns=["tensor", "shape"]
+        [(meaning, str(tuple(seen[name].shape)), axes) for name, (meaning, axes) in names.items()],
+        columns=["tensor", "shape", "axes"],
     )
 
 
@@ -62,7 +65,7 @@ def attention_parameters(d_model: int, heads: int, width: int) -> int:
     return 4 * d_model * heads * width
 
 
-def growth_table(d_model: int, counts: Sequence[int] = (1, 2, 4, 8)) -> pd.DataFrame:
+def growth_table(d_model: int, counts: Sequence[int] = (1, 2, 4, 8, 16)) -> pd.DataFrame:
     """Return what more heads cost when the whole width is kept, and when each head keeps the full width."""
     rows = []
     for heads in counts:
@@ -86,7 +89,7 @@ def two_heads_from(x: np.ndarray, first: np.ndarray, second: np.ndarray) -> pd.D
     return pd.DataFrame(
         [x[:2], x[2:], first @ x, second @ x],
         index=["slice, head 1", "slice, head 2", "projection, head 1", "projection, head 2"],
-        columns=["first", "second"],
+        columns=["coordinate 1", "coordinate 2"],
     )
 
 
@@ -94,6 +97,7 @@ def two_heads_from(x: np.ndarray, first: np.ndarray, second: np.ndarray) -> pd.D
 TRIO = ("dog", "chased", "cat")
 TRIO_KEYS = np.array([[2.0, 0.0], [0.5, 0.5], [0.0, 2.0]])
 TRIO_QUERIES = np.array([[2.0, 0.0], [0.0, 2.0]])
+TRIO_VALUES = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
 
 
 def trio_weights(queries: np.ndarray) -> pd.DataFrame:
@@ -102,7 +106,57 @@ def trio_weights(queries: np.ndarray) -> pd.DataFrame:
     return pd.DataFrame(softmax(scores), index=["head 1", "head 2"], columns=TRIO)
 
 
-def score_spread(width: int, scaled: bool, keys: int = 8, trials: int = 2000, seed: int = 0) -> dict[str, float]:
+def message_steps() -> pd.DataFrame:
+    """Return how the last of three tokens gets its message, one line a key and one column a step.
+
+    Its query is the first of `TRIO_QUERIES`; the message is the sum of the last column.
+    """
+    query = TRIO_QUERIES[0]
+    dots = TRIO_KEYS @ query
+    scores = dots / math.sqrt(len(query))
+    weights = softmax(scores)
+    return pd.DataFrame(
+        {
+            "key": [vector_text(k) for k in TRIO_KEYS],
+            "value": [vector_text(v) for v in TRIO_VALUES],
+            "query · key": dots,
+            "score, scaled": scores,
+            "weight": weights,
+            "weight × value": [vector_text(part) for part in weights[:, None] * TRIO_VALUES],
+        },
+        index=TRIO,
+    )
+
+
+def message_of_steps() -> np.ndarray:
+    """Return the message of `message_steps`, (2,)."""
+    return message_steps()["weight"].to_numpy() @ TRIO_VALUES
+
+
+def vector_text(values: np.ndarray) -> str:
+    """Return a short vector as one reads it: "(0.85, 0.1)"."""
+    return f"({', '.join(f'{value:.3g}' for value in values)})"
+
+
+WIDTHS = (1, 4, 16, 64, 256, 1024)
+SPREAD_KEYS = 8
+
+
+@functools.lru_cache(maxsize=1)
+def spread_table() -> pd.DataFrame:
+    """Return the spread of scores and the largest weight for each of `WIDTHS`, without the scale and with it."""
+    rows = []
+    for width in WIDTHS:
+        without, scaled = (score_spread(width, on, trials=500) for on in (False, True))
+        rows.append((width, without["spread"], scaled["spread"], without["largest"], scaled["largest"]))
+    return pd.DataFrame(
+        rows, columns=["width", "spread unscaled", "spread scaled", "largest weight unscaled", "largest weight scaled"]
+    )
+
+
+def score_spread(
+    width: int, scaled: bool, keys: int = SPREAD_KEYS, trials: int = 2000, seed: int = 0
+) -> dict[str, float]:
     """Draw random queries and keys of unit variance and return what their scores and weights are like.
 
     `spread`: standard deviation of the scores; `largest`: mean of the largest of `keys` weights; `passes`: mean of
@@ -145,7 +199,7 @@ def reach_of_messages(model: CausalAttentionLM) -> pd.DataFrame:
 
 def built_in_layer(model: CausalAttentionLM, ids: Tensor) -> tuple[float, Tensor]:
     """Give PyTorch's own layer our matrices; return the largest difference and its averaged weights."""
-    layer = nn.MultiheadAttention(64, model.heads, bias=False, batch_first=True)
+    layer = nn.MultiheadAttention(model.W_Q.in_features, model.heads, bias=False, batch_first=True)
     with torch.no_grad():
         layer.in_proj_weight.copy_(torch.cat([model.W_Q.weight, model.W_K.weight, model.W_V.weight]))
         layer.out_proj.weight.copy_(model.W_O.weight)
@@ -153,6 +207,25 @@ def built_in_layer(model: CausalAttentionLM, ids: Tensor) -> tuple[float, Tensor
         theirs, averaged = layer(ours["E"], ours["E"], ours["E"], attn_mask=~model.visible(ids)[0])
     difference = (ours["E"] + theirs - ours["contextual"]).abs().max().item()
     return difference, averaged
+
+
+def built_in_program(file: str, ids: Sequence[int]) -> str:
+    """Return the program that compares a bundled checkpoint with PyTorch's layer; run it in the repository."""
+    return f"""import torch
+from torch import Tensor, nn
+
+from wordlm.checkpoints import open_checkpoint
+from wordlm.models import CausalAttentionLM
+from wordlm.text import left_pad
+
+
+{inspect.getsource(built_in_layer)}
+
+model = open_checkpoint("artifacts/heads/{file}")[1]
+difference, averaged = built_in_layer(model, torch.from_numpy(left_pad({list(ids)})))
+print(f"largest difference: {{difference:.1e}}")
+print("last row, averaged:", [round(weight, 3) for weight in averaged[0, -1, -{len(ids)}:].tolist()])
+"""
 
 
 def hidden_by_the_average(weights: np.ndarray) -> tuple[float, float]:
@@ -221,12 +294,16 @@ def cost_table(length: int, d_model: int, heads: int, groups: int, precision: in
     width = head_width(d_model, heads)
     if heads % groups:
         raise ValueError(f"groups must divide heads={heads}, got groups={groups}")
-    ways = {"multi-head": heads, f"grouped-query, {groups} groups": groups, "multi-query": 1}
+    ways = {"multi-head": heads}
+    if 1 < groups < heads:
+        ways[f"grouped-query, {groups} groups"] = groups
+    if heads > 1:
+        ways["multi-query"] = 1
     scores = score_bytes(length, heads, precision, layers)
     return pd.DataFrame(
         [
             (way, count, scores / 2**20, cache_bytes(length, count, width, precision, layers) / 2**20)
             for way, count in ways.items()
         ],
-        columns=["way", "sets of keys and values", "scores, MiB", "cache, MiB"],
+        columns=["way", "sets of keys and values", "scores of all layers, MiB", "cache, MiB"],
     )

@@ -63,7 +63,18 @@ def maker(make: Maker) -> Maker:
 @functools.lru_cache(maxsize=16)
 def questions(seed: int) -> tuple[Question, ...]:
     """Return the questions of one round; another seed gives other numbers."""
-    return tuple(make(random.Random(f"{seed} {make.__name__}")) for make in MAKERS)
+    if seed < 2:
+        return tuple(make(random.Random(f"{seed} {make.__name__}")) for make in MAKERS)
+    return tuple(_unlike(before, make, seed) for before, make in zip(questions(seed - 1), MAKERS, strict=True))
+
+
+def _unlike(before: Question, make: Maker, seed: int) -> Question:
+    """Make a question until it differs from that of the round before."""
+    for attempt in range(40):
+        asked = make(random.Random(f"{seed} {make.__name__} {attempt}"))
+        if (asked.text, asked.answer) != (before.text, before.answer):
+            break
+    return asked
 
 
 def question_of(chapter: int, seed: int) -> Question:
@@ -209,7 +220,7 @@ def shape_of_the_weights(rng: random.Random) -> Question:
             right,
             {
                 f"(1, {CONTEXT_LEN}, {width})": "That is the shape of the embeddings: a vector for each slot.",
-                f"(1, {heads}, {CONTEXT_LEN}, {width})": "A weight is one number, not a vector of the full width.",
+                f"(1, {heads}, {CONTEXT_LEN}, {width // heads})": "So are the queries: one vector a head and slot.",
             },
         ),
     )
@@ -245,7 +256,9 @@ def which_head_notices(rng: random.Random) -> Question:
 def one_number_of_a_projection(rng: random.Random) -> Question:
     x = np.array([rng.randint(-3, 3) for _ in range(4)], float)
     row = np.array([rng.choice([-1, 0, 1, 2]) for _ in range(4)], float)
-    result = float(course.two_heads_from(x, np.vstack([row, row]), np.eye(2, 4)).loc["projection, head 1", "first"])
+    result = float(
+        course.two_heads_from(x, np.vstack([row, row]), np.eye(2, 4)).loc["projection, head 1", "coordinate 1"]
+    )
     products = " + ".join(f"({a:g} × {b:g})" for a, b in zip(row, x, strict=True))
     return Question(
         3,
@@ -388,20 +401,20 @@ def first_row(rng: random.Random) -> Question:
 
 @maker
 def what_the_average_hides(rng: random.Random) -> Question:
-    sharp = rng.choice([0.80, 0.90, 0.96])
-    rest = (1 - sharp) / 3
-    rows = np.full((4, 4), rest)
+    heads, sharp = rng.choice([2, 4, 5, 8]), rng.choice([0.80, 0.90, 0.96])
+    rest = (1 - sharp) / (heads - 1)
+    rows = np.full((heads, heads), rest)
     np.fill_diagonal(rows, sharp)
     mean = float(rows.mean(0)[0])
     return Question(
         6,
         "number",
-        f"Each of 4 heads gives {sharp:.2f} to another word and {rest:.3f} to each of the three others. The "
-        f"built-in layer "
-        "returns the average over heads. Which weight does it show for each word? Two decimals will do.",
+        f"There are {heads} heads and {heads} words. Each head gives {sharp:.2f} to a different word and shares out "
+        "the rest evenly. The built-in layer returns the average over heads. Which weight does it show for "
+        "each word? Two decimals will do.",
         mean,
-        f"({sharp:.2f} + 3 × {rest:.3f}) / 4 = {mean:.2f}: four sharp heads look like none at all.",
-        hint="Average one column: one head gives it much, three give it little.",
+        f"({sharp:.2f} + {heads - 1} × {rest:.4f}) / {heads} = {mean:.3f}: sharp heads look like none at all.",
+        hint="Average one column: one head gives it much, the others give it little.",
         tolerance=0.006,
     )
 

@@ -109,7 +109,7 @@ def test_the_mask_is_shown_as_it_is_chosen(open_page, way):
 def test_groups_that_do_not_fit_are_told(open_page):
     screen = open_page("learn", chapter="8")
     screen.app.select_slider(key="cost_groups").set_value(64).run()
-    assert "groups must divide heads=32, got groups=64" in screen.text.replace("\\", "")
+    assert "64 groups cannot share out 32 heads evenly" in screen.text.replace("\\", "")
 
 
 def test_the_ablation_numbers_are_those_of_the_artifact(open_page):
@@ -182,3 +182,16 @@ def test_a_link_to_what_is_not_there_falls_back_with_a_word(open_page, name, val
 def test_the_glossary_opens_from_any_page(open_page, page):
     screen = press(open_page(page), "Glossary")
     assert screen.app.text_input(key="glossary_search")
+
+
+@pytest.mark.parametrize("number", [5, 6, 7])
+def test_a_chapter_shows_an_own_model_with_its_own_words(open_page, number):
+    from tests.pages.test_train_page import FAST, train
+
+    screen = open_page("train", "the dog found a ball", **(FAST | {"words": "its own", "steps": "2"}))
+    train(screen)
+    screen.app.segmented_control(key="model").set_value("own 1").run()
+    screen.app.switch_page("pages/learn.py").run()
+    screen.app.button_group(key="chapter").set_value(str(number)).run()
+    assert not screen.app.exception
+    assert "This page cannot be shown" not in screen.text

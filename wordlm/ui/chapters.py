@@ -1,13 +1,11 @@
 """The nine chapters of the course: one idea, one thing to operate. Every number is calculated as the page is drawn."""
 
-import inspect
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-import plotly.graph_objects as go
 import streamlit as st
 import torch
 
@@ -15,12 +13,13 @@ from wordlm import course
 from wordlm.ablation import head_value_table
 from wordlm.measures import losses_of_probabilities, perplexity
 from wordlm.models import D_MODEL, DEFAULT_HEADS, build_model, count_parameters
+from wordlm.text import EncodedPrompt
 from wordlm.ui import charts
 from wordlm.ui.blocks import number_table, picture_and_table, text_table
 from wordlm.ui.controls import Choice
 from wordlm.ui.escape import for_markdown
-from wordlm.ui.glossary import explain, linked
-from wordlm.ui.resources import Checkpoint, ablation_of, checkpoint, inspection_of, model_of
+from wordlm.ui.glossary import explain, say
+from wordlm.ui.resources import Checkpoint, ablation_of, checkpoint, inspection_of, model_of, vocabulary_of
 
 _QUERIES = "course_queries"
 
@@ -33,22 +32,28 @@ class Chapter:
     draw: Callable[[Choice], None]
 
 
-def say(text: str) -> None:
-    """Write a sentence or two of the course, its terms linked."""
-    st.markdown(linked(text))
-
-
-def _attention_model(choice: Choice) -> Checkpoint:
-    """Return the chosen model, or four heads where the MLP is chosen, and say so."""
+def _with_heads(choice: Choice) -> tuple[Checkpoint, EncodedPrompt]:
+    """Return the chosen model and the prompt as it reads it; four heads where the MLP is chosen, which is said."""
     if choice.checkpoint.heads is not None:
-        return choice.checkpoint
+        return choice.checkpoint, choice.prompt
     explain(f"The MLP has no heads, so {DEFAULT_HEADS} heads are shown.")
-    return checkpoint(str(DEFAULT_HEADS), choice.seed)
+    return checkpoint(str(DEFAULT_HEADS), choice.seed), choice.bundled_prompt
+
+
+def _see_for_yourself() -> None:
+    st.page_link("pages/switch_off.py", label="Weights are evidence, not explanation: switch a head off and see")
 
 
 def bottleneck(choice: Choice) -> None:
     """Two wishes, one head against two."""
     subject, object_ = (course.WISH_WORDS[place] for place in (course.SUBJECT, course.OBJECT))
+    say(
+        "Attention lets a word gather from other words what it needs. It compares its query with the key of each "
+        "word; how "
+        "well they fit is the score. From the scores come weights, and the word takes in the values, weighted. One "
+        "such "
+        "set of queries, keys and values is a head."
+    )
     say(
         f"A word may need two things at once. Here it wants to see the subject, *{subject}*, and the object, "
         f"*{object_}*. "
@@ -67,6 +72,7 @@ def bottleneck(choice: Choice) -> None:
         f"{one[subject] + one[object_]:.3f}: never more than 1. Two heads give {two[subject].max():.3f} and "
         f"{two[object_].max():.3f}, together {two[subject].max() + two[object_].max():.3f}, each from a row of its own."
     )
+    _see_for_yourself()
 
 
 def split(choice: Choice) -> None:
@@ -81,7 +87,11 @@ def split(choice: Choice) -> None:
     try:
         each = course.head_width(width, heads)
     except ValueError as error:
-        st.warning(for_markdown(f"{width} / {heads} = {width / heads:.2f}. The model refuses: {error}."))
+        st.warning(
+            f"{width} / {heads} = {width / heads:.2f}: the coordinates cannot be shared out evenly. So the model "
+            f"refuses, "
+            f"in the words of its code: *{for_markdown(str(error))}*."
+        )
     else:
         ours = course.head_width(D_MODEL, DEFAULT_HEADS)
         say(
@@ -96,10 +106,19 @@ def split(choice: Choice) -> None:
         )
     st.markdown("**Keep the head width, or keep the width?**")
     say(
-        "When a model gets more heads, either they share out the same width, as here, or each keeps its width and the "
-        "matrices grow."
+        "When a model gets more heads, there are two ways. They share out the same width, as here. Or each keeps the full "
+        "width, and the matrices grow with the heads."
     )
-    number_table(course.growth_table(D_MODEL), "growth", alt="Parameters of the two ways to add heads")
+    counts = [count for count in (1, 2, 4, 8, 16) if width % count == 0]
+    growth = course.growth_table(width, counts)
+    number_table(growth, "growth", alt="Parameters of the two ways to add heads")
+    shared, kept = growth.iloc[-1, 2], growth.iloc[-1, 3]
+    say(
+        f"At width {width}, {counts[-1]} heads that share have {shared:,} parameters; if each keeps the full width, "
+        f"{kept:,}, "
+        f"which is {kept / shared:g} times as many. Sharing asks whether more patterns help at the same price."
+    )
+    st.page_link("pages/benchmark.py", label="The Benchmark has the answer for this model")
 
 
 def one_vector(choice: Choice) -> None:
@@ -107,11 +126,15 @@ def one_vector(choice: Choice) -> None:
     say(
         "Two heads of width 2 read one vector of 4 numbers. Either each gets a slice of it, or each has a "
         "projection of its "
-        "own that reads all of it. Edit the numbers."
+        "own that reads all of it. Edit the numbers; an empty cell counts as 0."
     )
     columns = ["1", "2", "3", "4"]
+    fixed_names = {"_index": st.column_config.Column(disabled=True)}
     x = st.data_editor(
-        pd.DataFrame([[1.0, 2.0, -1.0, 0.5]], index=["x"], columns=columns), key="course_x", num_rows="fixed"
+        pd.DataFrame([[1.0, 2.0, -1.0, 0.5]], index=["x"], columns=columns),
+        key="course_x",
+        num_rows="fixed",
+        column_config=fixed_names,
     )
     projections = st.data_editor(
         pd.DataFrame(
@@ -121,6 +144,7 @@ def one_vector(choice: Choice) -> None:
         ),
         key="course_projections",
         num_rows="fixed",
+        column_config=fixed_names,
     )
     vector = np.nan_to_num(x.to_numpy(float)[0])
     matrices = np.nan_to_num(projections.to_numpy(float))
@@ -129,8 +153,10 @@ def one_vector(choice: Choice) -> None:
     nudged = vector + np.array([0, 0, 0, 1.0])
     change = (course.two_heads_from(nudged, matrices[:2], matrices[2:]) - result).abs().sum(axis=1)
     say(
-        f"Add 1 to the fourth number: head 1 changes by {change['slice, head 1']:.3f} with the slice and by "
-        f"{change['projection, head 1']:.3f} with the projection. A slice is the projection whose rows are one-hot."
+        f"Add 1 to the fourth number. The two coordinates of head 1 then change by {change['slice, head 1']:.3f} in "
+        f"all "
+        f"with the slice, and by {change['projection, head 1']:.3f} with the projection. A slice is the projection "
+        f"whose rows are one-hot."
     )
 
 
@@ -164,6 +190,7 @@ def two_patterns(choice: Choice) -> None:
         f"{second.max():.3f}. "
         "Swap the queries and the rows change places."
     )
+    _see_for_yourself()
 
 
 def message(choice: Choice) -> None:
@@ -173,15 +200,29 @@ def message(choice: Choice) -> None:
         "width. Later "
         "keys get negative infinity. The softmax makes weights of a row. The weighted sum of the values is the message."
     )
+    query = course.vector_text(course.TRIO_QUERIES[0])
+    explain(f"The last of three tokens, *{course.TRIO[-1]}*, looks with the query {query}. One line a key.")
+    number_table(course.message_steps(), "message_steps", index=True, alt="From query, keys and values to a message")
+    say(f"The last column adds up to the message: {course.vector_text(course.message_of_steps())}.")
+    st.page_link("pages/explore.py", label="Explore does the same for a weight of your prompt")
     st.markdown("**Why the scale?**")
+    spread = course.spread_table()
+    picture_and_table(
+        charts.lines_by_width(spread.iloc[:, :3], "standard deviation of the scores"),
+        spread,
+        "spread",
+        alt="The spread of random scores against the width, with the scale and without",
+    )
     left, right = st.columns(2)
-    width = left.select_slider("Width of the head", [1, 4, 16, 64, 256, 1024], 64, key="scale_width")
+    width = left.select_slider("Width of the head", course.WIDTHS, 64, key="scale_width")
     scaled = right.toggle("Divide by the root of the width", True, key="scale_on")
     drawn = course.score_spread(width, scaled)
     say(
-        f"Of random queries and keys, the scores spread by {drawn['spread']:.2f}, against √{width} = "
-        f"{math.sqrt(width):.2f} without the scale. The largest of 8 weights is {drawn['largest']:.2f} on average, and "
-        f"{drawn['passes']:.3f} of a gradient passes it (0.25 is the most). Near 0 the softmax is saturating."
+        f"Queries and keys are random here. At width {width} the scores spread by {drawn['spread']:.2f} "
+        f"{'with' if scaled else 'without'} the scale; the root of the width is {math.sqrt(width):.2f}. The largest of "
+        f"{course.SPREAD_KEYS} weights is {drawn['largest']:.2f} on average. Of a gradient, {drawn['passes']:.3f} "
+        f"passes it. "
+        "When that is near 0, the softmax is saturating."
     )
     st.markdown("**Why minus infinity, and why before the softmax?**")
     way = st.segmented_control(
@@ -193,42 +234,54 @@ def message(choice: Choice) -> None:
     )
     scores = np.array([[1.0, 2.0, 0.5], [0.5, 1.0, 2.0], [1.0, 0.0, 1.5]])
     weights = course.masked_rows(scores, way)
+    explain("The scores, and the weights that they become. Row = query, column = key.")
+    left, right = st.columns(2)
+    with left:
+        number_table(pd.DataFrame(scores, course.TRIO, course.TRIO), "mask_scores", index=True, alt="Nine scores")
     table = pd.DataFrame(weights, index=course.TRIO, columns=course.TRIO)
     table["sum"] = weights.sum(1)
-    number_table(table, "mask", index=True, alt="Three rows of weights and their sums")
-    leaks = weights[0, 1:].sum()
-    say(
-        f"The rows sum to {weights[0].sum():.3f}, {weights[1].sum():.3f} and {weights[2].sum():.3f}. "
-        + (f"The first word gives {leaks:.3f} to words that come later." if leaks else "No word sees a later one.")
-    )
+    with right:
+        number_table(table, "mask", index=True, alt="Three rows of weights and their sums")
+    outcomes = {
+        "minus infinity before": "No word sees a later one, and every row is a distribution.",
+        "zero after": "Later scores still count in what each row was divided by, so the rows no longer sum to 1.",
+        "none": f"The first word gives {weights[0, 1:].sum():.3f} to words that come later.",
+    }
+    say(f"The rows sum to {weights[0].sum():.3f}, {weights[1].sum():.3f} and {weights[2].sum():.3f}. " + outcomes[way])
     st.markdown("**What is lost without the output projection?**")
-    chosen = _attention_model(choice)
+    chosen, _ = _with_heads(choice)
     reach = course.reach_of_messages(model_of(chosen))
     number_table(reach, "reach", alt="How many coordinates each head can change")
-    say(
-        f"In {chosen.title}, a head's message has {reach['without it'][0]} numbers. Added as it is, it could change "
-        f"only "
-        f"its own {reach['without it'][0]} of {D_MODEL} coordinates. The output projection lets it write into "
-        f"{reach['with it'][0]}."
-    )
+    own, whole = reach["without it"][0], reach["with it"][0]
+    if own == whole:
+        say(
+            f"{chosen.title}: the message is as wide as the word, {own}, so one head loses no reach. Choose more "
+            f"heads above."
+        )
+    else:
+        say(
+            f"In {chosen.title}, a head's message has {own} numbers. Added as it is, it could change only its own "
+            f"{own} of "
+            f"{D_MODEL} coordinates. The output projection lets it write into {whole}."
+        )
 
 
 def built_in(choice: Choice) -> None:
     """Our block against PyTorch's own layer."""
-    say("PyTorch has this block as a layer. With our matrices it must give our result. This is the code that just ran.")
-    chosen = _attention_model(choice)
-    ids = torch.from_numpy(choice.bundled_prompt.input_ids)
-    st.code(inspect.getsource(course.built_in_layer), language="python")
+    say("PyTorch has this block as a layer. With our matrices it must give our result. Run this in the repository.")
+    chosen, prompt = _with_heads(choice)
+    st.code(course.built_in_program(chosen.file, prompt.ids), language="python")
     model = model_of(chosen)
-    difference, averaged = course.built_in_layer(model, ids)
-    st.code(f"largest difference: {difference:.1e}\naveraged weights: {tuple(averaged.shape)}", language="text")
-    seen = inspection_of(chosen, choice.bundled_prompt.ids)
-    sharpest, average = course.hidden_by_the_average(seen.weights)
+    difference, averaged = course.built_in_layer(model, torch.from_numpy(prompt.input_ids))
+    row = [round(weight, 3) for weight in averaged[0, -1, -len(prompt.ids) :].tolist()]
+    st.code(f"largest difference: {difference:.1e}\nlast row, averaged: {row}", language="text")
+    sharpest, average = course.hidden_by_the_average(inspection_of(chosen, prompt.ids).weights)
+    hides = model.heads > 1 and sharpest - average > 0.05
     say(
-        f"By default the layer returns the mean of the weights over its {model.heads} heads. In the last row of "
-        f"your prompt "
-        f"the largest weight of any head is {sharpest:.3f}; the largest of the mean is {average:.3f}. "
-        + ("One head has nothing to average." if model.heads == 1 else "The mean hides which head looked where.")
+        f"By default the layer returns the mean of the weights over the heads, here {model.heads}. In the last row "
+        f"of your "
+        f"prompt the largest weight of any head is {sharpest:.3f}; the largest of the mean is {average:.3f}. "
+        + ("The mean hides which head looked where." if hides else "Here there is little that the mean could hide.")
     )
 
 
@@ -239,39 +292,55 @@ def not_modules(choice: Choice) -> None:
         "Switch the "
         "head off, and see how the loss on the test set rises."
     )
-    chosen = _attention_model(choice)
+    chosen, _ = _with_heads(choice)
     stored = ablation_of(chosen)
-    if stored is not None:
+    if stored is None:
+        explain(f"{chosen.title} is your own and was not measured; choose a bundled model above to see the numbers.")
+    else:
         values = head_value_table(stored)[["zero", "zero low", "zero high"]]
         values.columns = ["increase of the test loss, nats", "95 % from", "to"]
         number_table(values, "worth", index=True, alt="Increase of the test loss without each head", decimals=4)
+        explain("The last two columns are a 95 % interval over the test stories.")
         rises = values.iloc[:, 0]
-        most, least = rises.idxmax(), rises.idxmin()
-        say(
-            f"Of {chosen.name}, {most} is worth most: without it the loss rises by {rises.max():.4f} nats. "
-            f"Without {least} it rises by {rises.min():.4f}."
-        )
+        if len(rises) == 1:
+            say(f"Without its one head, the loss of {chosen.name} rises by {rises.iloc[0]:.4f} nats.")
+        else:
+            say(
+                f"Of {chosen.name}, {rises.idxmax()} is worth most: without it the loss rises by {rises.max():.4f} "
+                f"nats. "
+                f"Without {rises.idxmin()} it rises by {rises.min():.4f}."
+            )
+    _see_for_yourself()
     st.markdown("**Is there an induction head?**")
     say(
         "Show random words twice over: A B … A B. A head that copies would look from the second A at the first B, "
         "and the "
-        "second showing would surprise the model less."
+        "second showing would hardly surprise the model."
     )
     draw = st.slider("Seed of the random words", 0, 20, 0, key="induction_seed")
     found = _induction(chosen, draw)
     table = pd.DataFrame({"head": range(1, len(found.scores) + 1), "induction score": found.scores})
     number_table(table, "induction", alt="How much each head looks at the word that followed last time")
-    above = int((found.scores > 2 * found.even).sum())
+    explain("The induction score is the mean weight on the word that followed the last time.")
+    best = int(found.scores.argmax())
     say(
-        f"Even weights would score {found.even:.3f}. {above} of {len(found.scores)} heads score twice that. Mean "
-        f"surprisal: "
-        f"{found.first:.2f} nats in the first showing, {found.second:.2f} in the second."
+        f"Even weights would score {found.even:.3f}; head {best + 1} has the highest score, "
+        f"{found.scores[best]:.3f}. Mean "
+        f"surprisal: {found.first:.2f} nats in the first showing, {found.second:.2f} in the second. (Random words "
+        f"surprise "
+        f"more than even chances, {math.log(len(vocabulary_of(chosen))):.2f}: the model expects sentences.)"
     )
-    if above == 0:
+    # A head that copies puts most of its weight there, and the words of the second showing become easy.
+    if found.scores[best] < 0.5 and found.second > 0.5 * found.first:
         say(
-            "So this model has no induction head. That is as expected: one head must first mark which word came "
-            "before, and "
-            "another must use the mark. That takes two blocks, and this model has one."
+            "So no head copies here. That is as expected: one head must first mark which word came before, and "
+            "another must "
+            "use the mark. That takes two blocks, and this model has one."
+        )
+    else:
+        say(
+            "That looks like copying, which would be a surprise in one block. Try other random words before "
+            "believing it."
         )
 
 
@@ -297,29 +366,31 @@ def cost(choice: Choice) -> None:
     try:
         table = course.cost_table(length, width, heads, groups, precision, layers)
     except ValueError as error:
-        st.warning(for_markdown(f"{error}."))
+        st.warning(
+            f"{groups} groups cannot share out {heads} heads evenly, nor heads the width. ({for_markdown(str(error))})"
+        )
         return
     lengths = [2**k for k in range(6, 18)]
     each = course.head_width(width, heads)
-    lines = {"scores, all at once": [course.score_bytes(n, heads, precision, layers) / 2**20 for n in lengths]}
+    lines = {"scores of all layers": [course.score_bytes(n, heads, precision, layers) / 2**20 for n in lengths]}
     for way, count in zip(table["way"], table["sets of keys and values"], strict=True):
         lines[f"cache, {way}"] = [course.cache_bytes(n, count, each, precision, layers) / 2**20 for n in lengths]
-    figure = go.Figure(
-        [
-            go.Scatter(x=lengths, y=values, name=name, line={"color": charts.head_hue(place)})
-            for place, (name, values) in enumerate(lines.items())
-        ]
-    )
+    figure = charts.named_lines(lengths, lines)
     figure.update_layout(height=340, margin={"l": 8, "r": 8, "t": 28, "b": 8}, legend=charts.LEGEND_ABOVE)
+    figure.add_vline(length, line_dash="dot", line_color="#888888")
     figure.update_xaxes(type="log", title="length, tokens", tickvals=lengths[::3], fixedrange=True)
     figure.update_yaxes(type="log", title="MiB", fixedrange=True)
     picture_and_table(figure, table, "cost", alt="Memory of scores and cache against the length", decimals=1)
     operations = course.attention_operations(length, width, layers)
+    one_layer = course.score_bytes(length, heads, precision, 1) / 2**20
     say(
-        f"Fused attention makes the weights piece by piece and never holds all {table['scores, MiB'][0]:,.0f} MiB. "
-        f"It does "
-        f"not save the work: {operations:.2e} multiplications and additions, whatever the number of heads. Nor does it "
-        "change the cache."
+        f"Training keeps the weights of all layers for the gradient: {table.iloc[0, 2]:,.1f} MiB. Reading alone "
+        f"needs those of "
+        f"one layer at a time: {one_layer:,.1f} MiB. Fused attention makes them piece by piece and keeps neither. "
+        f"It does not "
+        f"save the work: {operations / 1e9:,.1f} billion multiplications and additions, whatever the number of "
+        f"heads. Nor "
+        "does it change the cache."
     )
 
 

@@ -417,3 +417,22 @@ def loss_curves(losses: list[float], validations: dict[int, float]) -> go.Figure
     if losses and max(seen) > 1.5 * losses[0]:  # a run gone astray would flatten all the rest
         figure.update_yaxes(range=[0, 1.5 * losses[0]])
     return figure
+
+
+def named_lines(x: list[float], lines: dict[str, list[float]]) -> go.Figure:
+    """Draw several lines over the same places, each with a hue and a name."""
+    return go.Figure(
+        [
+            go.Scatter(x=x, y=values, name=name, line={"color": head_hue(place)})
+            for place, (name, values) in enumerate(lines.items())
+        ]
+    )
+
+
+def lines_by_width(table: pd.DataFrame, axis_title: str) -> go.Figure:
+    """Draw the columns of `table` after its first, the width, against it."""
+    figure = named_lines(table.iloc[:, 0].tolist(), {name: table[name].tolist() for name in table.columns[1:]})
+    figure.update_layout(height=280, margin={"l": 8, "r": 8, "t": 28, "b": 8}, legend=LEGEND_ABOVE)
+    figure.update_xaxes(type="log", title="width", tickvals=table.iloc[:, 0].tolist(), fixedrange=True)
+    figure.update_yaxes(title=axis_title, rangemode="tozero", fixedrange=True)
+    return figure

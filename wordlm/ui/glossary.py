@@ -10,8 +10,16 @@ from wordlm.glossary import TERMS, matching
 
 # Code, links and formulas stay as they are.
 _PROTECTED = re.compile(r"(`[^`]*`|\[[^\]]*\]\([^)]*\)|\$[^$]+\$)")
-_ANY_TERM = re.compile(rf"\b({'|'.join(sorted(map(re.escape, TERMS), key=len, reverse=True))})(s|es)?\b", re.IGNORECASE)
-_LOWER = {term.lower(): term for term in TERMS}
+_WORDS = {term.lower(): term for term in TERMS} | {
+    "weight": "weights",
+    "logit": "logits",
+    "queries": "query",
+    "matrices": "matrix",
+    "vocabularies": "vocabulary",
+}
+_ANY_WORD = re.compile(
+    rf"\b({'|'.join(sorted(map(re.escape, _WORDS), key=len, reverse=True))})(s|es)?\b", re.IGNORECASE
+)
 
 
 def linked(text: str) -> str:
@@ -22,19 +30,24 @@ def linked(text: str) -> str:
     seen: set[str] = set()
 
     def link(match: re.Match) -> str:
-        term = _LOWER[match[1].lower()]
+        term = _WORDS[match[1].lower()]
         if term in seen:
             return match[0]
         seen.add(term)
         return f"[{match[0]}](learn?part=glossary&term={quote_plus(term)})"
 
     pieces = _PROTECTED.split(text)
-    return "".join(piece if place % 2 else _ANY_TERM.sub(link, piece) for place, piece in enumerate(pieces))
+    return "".join(piece if place % 2 else _ANY_WORD.sub(link, piece) for place, piece in enumerate(pieces))
 
 
 def explain(text: str) -> None:
     """Write one of our explanations, its terms linked."""
     st.caption(linked(text))
+
+
+def say(text: str) -> None:
+    """Write a sentence or two of ours at full size, its terms linked."""
+    st.markdown(linked(text))
 
 
 def draw_glossary(key: str, *, bind: bool = False) -> None:

@@ -53,6 +53,8 @@ def ask(question: Question, key: str) -> tuple[bool, bool]:
             )
         checked = st.form_submit_button("Check", type="primary")
     said = st.session_state.setdefault(f"said_{key}", None)
+    if given is None:  # an answer that is no longer there has no verdict
+        said = st.session_state[f"said_{key}"] = None
     if checked:
         said = st.session_state[f"said_{key}"] = given
     if said is None:
@@ -75,9 +77,7 @@ def quiz() -> None:
         return
     asked = questions(round_.seed)
     question, place = asked[round_.place], round_.place
-    st.progress(
-        place / len(asked), f"Question {place + 1} of {len(asked)}, from chapter {question.chapter} ({question.sort})"
-    )
+    st.progress(place / len(asked), f"Question {place + 1} of {len(asked)}, from chapter {question.chapter}")
     checked, right = ask(question, f"{round_.seed}_{place}")
     if right:
         round_.right.add(place)

@@ -20,9 +20,12 @@ class Stop:
 
 STOPS = (
     Stop(
-        "explore", "Explore", "Type a prompt. Each word becomes a token with a number; press one and it is the query."
+        "explore",
+        "Explore",
+        "Type a prompt: each word becomes a token. Each square below is one head (the MLP has none); the outlined "
+        "row says "
+        "where your word looks.",
     ),
-    Stop("explore", "Explore", "Each square is one head. Find the outlined row: it says where your word looks."),
     Stop("explore", "Explore", "Scroll to *How is one weight made?* There the model's arithmetic is done by hand."),
     Stop(
         "compare", "Compare heads", "The same prompt, read by two models. One head must blend what four can keep apart."
