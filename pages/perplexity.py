@@ -9,7 +9,7 @@ from wordlm.text import typed_words
 from wordlm.ui import blocks, charts, controls
 from wordlm.ui import perplexity as view
 from wordlm.ui.escape import for_markdown
-from wordlm.ui.glossary import explain
+from wordlm.ui.glossary import explain, say
 from wordlm.ui.resources import checkpoint, models_beside, scores_of, vocabulary_of
 
 choice = controls.shared_choice()
@@ -34,7 +34,7 @@ except ValueError as error:
 else:
     view.measures_row(losses_of_probabilities(probabilities))
     if 0 in probabilities:
-        st.write("A target with probability 0 has an infinite loss, so cross-entropy and perplexity are infinite.")
+        say("A target with probability 0 has an infinite loss, so cross-entropy and perplexity are infinite.")
     table = probability_table(probabilities)
     blocks.number_table(table, "probabilities_table", alt="The loss of each target and the running mean", decimals=4)
     view.one_more_prediction(probabilities)
@@ -81,7 +81,7 @@ blocks.picture_and_table(
     decimals=4,
 )
 best, worst = model_table["perplexity"].idxmin(), model_table["perplexity"].idxmax()
-st.write(
+say(
     f"{model_table['model'][best]} expects the text best, perplexity {model_table['perplexity'][best]:.4f}; "
     f"{model_table['model'][worst]} worst, {model_table['perplexity'][worst]:.4f}."
 )

@@ -18,6 +18,7 @@ from wordlm.results import (
 )
 from wordlm.ui.charts import ACCENT, LEGEND_ABOVE, SECOND, head_hue
 from wordlm.ui.escape import for_markdown, for_plotly
+from wordlm.ui.glossary import say
 
 SEED_SYMBOLS = ("circle", "diamond", "square", "triangle-up", "cross", "star")
 
@@ -134,7 +135,7 @@ def say_paired(comparison: dict) -> pd.DataFrame | None:
         return None
     mean, low, high = mean_interval(pairs["difference"].tolist())
     better = int((pairs["difference"] < 0).sum())
-    st.write(
+    say(
         f"Four heads minus one head, seed by seed: {mean:+.4f} nats per token on average, 95 % interval {low:+.4f} to "
         f"{high:+.4f}; four heads have the lower loss at {better} of {len(pairs)} seeds. That is a perplexity "
         f"{math.exp(mean):.3f} times as large."
@@ -212,7 +213,7 @@ def say_best_head_count(runs: pd.DataFrame) -> None:
     means = runs[runs["heads"].notna() & ~runs["yours"]].groupby("heads")["test loss"].mean()
     if len(means) > 1:
         best, worst = int(means.idxmin()), int(means.idxmax())
-        st.write(
+        say(
             f"The lowest mean test loss is {means.min():.4f}, with {best} head{'s' * (best > 1)}; the highest "
             f"{means.max():.4f}, with {worst} head{'s' * (worst > 1)}."
         )
@@ -234,7 +235,7 @@ def say_seeds(runs: pd.DataFrame) -> None:
     of_models = runs[~runs["yours"]].groupby("model")["test loss"]
     if of_models.count().max() > 1:
         widest = (of_models.max() - of_models.min()).max()
-        st.write(
+        say(
             f"The seeds of one model lie at most {widest:.4f} apart; the means of the models from "
             f"{of_models.mean().min():.4f} to {of_models.mean().max():.4f}."
         )
@@ -249,7 +250,7 @@ def say_baselines(table: pd.DataFrame) -> None:
     beaten, best = models[models >= losses["bigram"]], losses["trigram"]
     lose = ", ".join(f"{name} at {loss:.4f}" for name, loss in beaten.items()) or "no model"
     win = ", ".join(models[models < best].index) or "no model"
-    st.write(
+    say(
         for_markdown(
             f"Counting pairs of words gives {losses['bigram']:.4f}; above that lies {lose}. Counting triples gives "
             f"{best:.4f}; below that lie {win}."

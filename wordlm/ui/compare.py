@@ -10,6 +10,7 @@ from wordlm.inspection import Inspection
 from wordlm.text import EncodedPrompt, Vocab
 from wordlm.ui.blocks import number_table, picture_and_table
 from wordlm.ui.escape import for_html, label_html
+from wordlm.ui.glossary import say
 from wordlm.ui.resources import Checkpoint
 
 
@@ -58,7 +59,7 @@ def say_closest(distances: pd.DataFrame) -> None:
     """Say which of the four heads is closest to the one head, and how close their mean is."""
     to_one = distances.iloc[0, 1:]
     heads = to_one.drop("mean of the four")
-    st.write(
+    say(
         f"Of the four, {heads.idxmin().removeprefix('four heads, ')} is closest to the one head, at {heads.min():.3f}; "
         f"the mean of the four is at {to_one['mean of the four']:.3f}."
     )
@@ -80,7 +81,7 @@ def say_partners(partners: pd.DataFrame, seeds: tuple[int, ...]) -> None:
     kept = sum(int((partners[f"partner, seed {seed}"] == heads).sum()) for seed in seeds[1:])
     of = len(partners) * (len(seeds) - 1)
     second = " and ".join(f"head {partners[f'partner, seed {seed}'][1]} at seed {seed}" for seed in seeds[1:])
-    st.write(
+    say(
         f"Head 2 at seed {seeds[0]} is matched with {second}. Of {of} matches, {kept} keep their number: "
         "a head's number is only the order in which its coordinates stand."
     )

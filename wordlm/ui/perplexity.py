@@ -11,6 +11,7 @@ from wordlm.scoring import WordScores
 from wordlm.text import SPECIALS, UNK, Vocab
 from wordlm.ui.charts import ACCENT
 from wordlm.ui.escape import for_html
+from wordlm.ui.glossary import say
 
 EXAMPLE_PROBABILITIES = "0.5, 0.25, 0.125"
 EXAMPLE_TEXT = (
@@ -52,12 +53,12 @@ def one_more_prediction(probabilities: list[float]) -> None:
         bind="query-params",
     )
     before, after = (float(losses_of_probabilities(p).mean()) for p in (probabilities, [*probabilities, added]))
-    st.write(
+    say(
         f"With it the cross-entropy goes from {in_words(before)} to {in_words(after)} nats, the perplexity from "
         f"{in_words(perplexity(before))} to {in_words(perplexity(after))}."
     )
     if added == 0:
-        st.write(
+        say(
             "One target to which the model gave probability 0 makes the perplexity of the whole infinite, however "
             "good the rest is."
         )

@@ -9,6 +9,7 @@ from wordlm.ablation import Fill, PromptEffect, stored_entry, subset_losses
 from wordlm.data import DataError
 from wordlm.text import Vocab
 from wordlm.ui.escape import for_html, for_markdown, label_html
+from wordlm.ui.glossary import say
 from wordlm.ui.resources import Checkpoint, ablation_of, data_is_present, mean_messages_of, model_of, story_windows
 
 WORTH_HELP = {
@@ -66,7 +67,7 @@ def say_weight_is_not_influence(values: pd.DataFrame) -> None:
     if len(values) == 1:
         return
     sharp, worth = values["largest weight"].idxmax(), values["zero"].idxmax()
-    st.write(
+    say(
         f"In your prompt {sharp} looks most sharply, at {values['largest weight'].max():.3f}; on the test set {worth} "
         f"is worth most, {values['zero'].max():.4f} nats per token. "
         + ("Here they are the same head." if sharp == worth else "Weight and influence are not the same.")
@@ -78,7 +79,7 @@ def recompute(chosen: Checkpoint, fill: Fill, off: tuple[int, ...]) -> None:
     entry = stored_entry(ablation_of(chosen), fill, off)
     if entry is not None:
         low, high = entry["interval"]
-        st.write(
+        say(
             f"Stored for {heads_named(off)} off, {fill}: test loss {entry['loss']:.4f}, an increase of "
             f"{entry['increase']:+.4f} ({low:+.4f} to {high:+.4f})."
         )

@@ -20,7 +20,7 @@ from wordlm.ui.blocks import counted, heads_in_words, number_table, picture_and_
 from wordlm.ui.charts import MENU, loss_curves, weight_heatmaps
 from wordlm.ui.controls import MODEL, OTHER_MODEL, RANGES, STORIES, VOCABULARIES, choose_scale
 from wordlm.ui.escape import for_markdown
-from wordlm.ui.glossary import explain
+from wordlm.ui.glossary import explain, say
 from wordlm.ui.job import Job, LineIsFull, Order, State, Trainer, seconds_needed, validation_sample
 from wordlm.ui.own_models import JOB, MOST, OwnModel, forget, keep_file, own_models
 from wordlm.ui.resources import (
@@ -382,7 +382,7 @@ def outcome(job: Job) -> None:
         return
     st.subheader("How good is it?")
     table = _beside_table(job, own)
-    st.write(
+    say(
         f"{own.name} was best after {counted(job.result['selected_step'], 'update')}, at a validation loss of "
         f"{job.result['validation_loss']:.4f} nats per token. All lines are scored on the same validation targets."
     )
