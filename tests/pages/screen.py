@@ -2,6 +2,7 @@
 
 import base64
 import json
+import re
 
 import numpy as np
 from streamlit.testing.v1 import AppTest
@@ -39,7 +40,12 @@ class Screen:
 
     @property
     def text(self) -> str:
-        """Every sentence on the page, HTML included as it is."""
+        """Every sentence on the page, HTML included as it is, links to the glossary as their words."""
+        return re.sub(r"\[([^\]]*)\]\(learn\?part=glossary[^)]*\)", r"\1", self.markdown)
+
+    @property
+    def markdown(self) -> str:
+        """The same as it is written, links included."""
         kinds = ("markdown", "caption", "info", "warning", "success", "error", "subheader")
         said = [element.value for kind in kinds for element in getattr(self.app, kind)]
         return " ".join([*said, *(element.proto.body for element in self.app.get("html"))])
