@@ -81,10 +81,20 @@ def text_table(table: pd.DataFrame, name: str, *, alt: str) -> None:
     _csv_button(table, name, index=False)
 
 
+def as_csv(table: pd.DataFrame, *, index: bool) -> bytes:
+    """Return a table as CSV in which no cell is a formula to a spreadsheet; such a text gets an apostrophe."""
+
+    def safe(cell: object) -> object:
+        # One character alone, as a token may be, is no formula.
+        return f"'{cell}" if isinstance(cell, str) and len(cell) > 1 and cell[0] in "=+-@\t\r" else cell
+
+    return table.map(safe).rename(index=safe, columns=safe).to_csv(index=index).encode("utf-8-sig")
+
+
 def _csv_button(table: pd.DataFrame, name: str, *, index: bool) -> None:
     st.download_button(
         "Download as CSV",
-        lambda: table.to_csv(index=index).encode("utf-8-sig"),
+        lambda: as_csv(table, index=index),
         f"{name}.csv",
         "text/csv",
         key=f"csv_{name}",

@@ -107,8 +107,7 @@ def split(choice: Choice) -> None:
     st.markdown("**Keep the head width, or keep the width?**")
     say(
         "When a model gets more heads, there are two ways. They share out the same width, as here. Or each keeps "
-        "all of it, "
-        "and the matrices grow with the heads."
+        "all of it, and the matrices grow with the heads."
     )
     counts = [count for count in (1, 2, 4, 8, 16) if width % count == 0]
     growth = course.growth_table(width, counts)

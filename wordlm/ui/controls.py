@@ -123,7 +123,10 @@ def say_what_a_link_got_wrong() -> None:
         _check_link(name, offered)
     for name, (low, high) in RANGES.items():
         asked = st.query_params.get(name)
-        _check_link(name, [asked] if asked is not None and _lies_within(asked, low, high) else [])
+        fits = asked is not None and _lies_within(asked, low, high)
+        _check_link(name, [asked] if fits else [])
+        if asked is not None and not fits and not st.session_state.get(_LINK_READ):
+            del st.query_params[name]  # Streamlit itself stumbles over infinity
 
 
 def link_is_read() -> None:
@@ -358,7 +361,7 @@ def choose_heads_off(heads: int) -> tuple[int, ...]:
 def choose_fill(fills: Sequence[Fill]) -> Fill:
     """Let the visitor choose what a switched-off head gives."""
     _forget_unless_offered(FILL, fills)
-    return st.segmented_control(
+    chosen = st.segmented_control(
         "What it gives instead",
         fills,
         default="zero",
@@ -368,6 +371,7 @@ def choose_fill(fills: Sequence[Fill]) -> Fill:
         help="Zero: nothing at all. Mean: the head's average message over all validation targets, "
         "which takes away what it says about this text and disturbs the rest less.",
     )
+    return chosen or fills[0]
 
 
 def choose_word(vocab: Vocab, likeliest: int) -> int:
