@@ -19,7 +19,7 @@ from torch.nn import functional as F
 from wordlm.data import Windows
 
 Precision = Literal["fp32", "bf16"]
-EVALUATION_BATCH = 2048
+EVALUATION_BATCH = 512
 
 
 @dataclass(frozen=True)
@@ -254,7 +254,7 @@ def measure_pace(
         start = time.perf_counter()
         train_step(model, optimizer, contexts, targets, config.precision)
         seconds.append(time.perf_counter() - start)
-    part = min(len(val_targets), EVALUATION_BATCH // 2)
+    part = min(len(val_targets), 2 * EVALUATION_BATCH)
     start = time.perf_counter()
     evaluate(model, val_contexts[:part], val_targets[:part], precision=config.precision)
     validation = (time.perf_counter() - start) * len(val_targets) / part

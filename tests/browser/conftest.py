@@ -31,15 +31,18 @@ FLAGS = [
 expect.set_options(timeout=20_000)
 
 
-def start_server(log: Path) -> tuple[subprocess.Popen, str]:
-    """Start the app on a free port and wait until it answers; on failure show what it printed."""
+def start_server(log: Path, folder: Path = REPOSITORY) -> tuple[subprocess.Popen, str]:
+    """Start the app in `folder` on a free port and wait until it answers; on failure show what it printed."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     command = [sys.executable, "-m", "streamlit", "run", str(REPOSITORY / "app.py"), "--server.port", str(port)]
     with open(log, "wb") as output:
         process = subprocess.Popen(
-            [*command, "--server.headless", "true", "--server.address", "127.0.0.1"], stdout=output, stderr=output
+            [*command, "--server.headless", "true", "--server.address", "127.0.0.1"],
+            stdout=output,
+            stderr=output,
+            cwd=folder,
         )
     url = f"http://127.0.0.1:{port}"
     for _ in range(200):

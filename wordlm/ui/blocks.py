@@ -68,8 +68,8 @@ def number_table(
     """Draw a table and, under it, its download as CSV."""
     numbers = {
         column: st.column_config.NumberColumn(format=f"%.{decimals}f", help=(help or {}).get(column))
-        for column in table.columns
-        if pd.api.types.is_float_dtype(table[column])
+        for column, dtype in table.dtypes.items()
+        if pd.api.types.is_float_dtype(dtype)
     }
     st.dataframe(table, hide_index=not index, column_config=numbers, alt=alt)
     _csv_button(table, name, index=index)

@@ -21,6 +21,7 @@ import torch
 
 from wordlm.checkpoints import describe_checkpoint
 from wordlm.data import Corpus, Windows, make_all_windows
+from wordlm.files import give_back_memory
 from wordlm.inspection import attention_weights
 from wordlm.models import Kind, LanguageModel, build_model
 from wordlm.text import EncodedPrompt
@@ -178,6 +179,7 @@ class Trainer:
                 with self._lock:
                     self._line.remove(job)
                 job.ended.set()
+                give_back_memory()
 
     def _tidy(self) -> None:
         """Take out of the line whoever stopped or left before the turn came; end the run of a visitor who left."""
@@ -253,4 +255,6 @@ def seconds_needed(order: Order) -> tuple[float, float]:
     windows = make_all_windows(order.corpus)
     model = build_model(order.kind, len(order.corpus.vocab), order.config.seed, order.heads)
     with a_core_left_free():
-        return measure_pace(model, *windows["train"], *validation_sample(windows), order.config)
+        pace = measure_pace(model, *windows["train"], *validation_sample(windows), order.config)
+    give_back_memory()
+    return pace

@@ -10,7 +10,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from wordlm.checkpoints import read_metadata
 from wordlm.data import Corpus, DataError, make_all_windows
-from wordlm.files import ARTIFACTS
+from wordlm.files import ARTIFACTS, give_back_memory
 from wordlm.measures import perplexity
 from wordlm.models import DEFAULT_HEADS, Kind
 from wordlm.prepare_data import prepare
@@ -420,7 +420,9 @@ def _beside_table(job: Job, own: OwnModel) -> pd.DataFrame:
 @st.cache_data(max_entries=64, show_spinner="Scoring on the same targets …")
 def _validation_loss(chosen: Checkpoint, digest: str, _corpus: Corpus) -> float:
     # The digest stands for the corpus in the key. In float32, also for a model that was trained in bf16.
-    return evaluate(model_of(chosen), *validation_sample(make_all_windows(_corpus)))
+    loss = evaluate(model_of(chosen), *validation_sample(make_all_windows(_corpus)))
+    give_back_memory()
+    return loss
 
 
 def history_csv(job: Job) -> bytes:
