@@ -62,7 +62,8 @@ class BrowserSession:
         return calls_a_second(next(iter(stories.values()))["report"])
 
 
-def main() -> None:
+def measure(rounds: int = ROUNDS) -> dict[str, float]:
+    """Return the words a second of each engine, the reference first."""
     chosen = checkpoint("4", 11)
     model, ids = model_of(chosen), encode_prompt(PROMPT, vocabulary()).ids
     engines = [PlainLoop(model), TorchEngine(model), OnnxEngine(ARTIFACTS / "onnx" / onnx_name(chosen))]
@@ -76,14 +77,18 @@ def main() -> None:
             process, url = start_server(Path(os.devnull))
             stack.callback(stop_server, process)
             browser = BrowserSession(stack.enter_context(sync_playwright()), url, Path(folder))
-        for _ in range(ROUNDS):
+        for _ in range(rounds):
             for engine in engines:
                 story = generate(engine, ids, Decoding(WORDS))
                 rates[engine.name].append(calls_a_second(story.report()))
             if browser is not None:
                 rates.setdefault("ONNX Runtime Web in Chromium", []).append(browser.calls_a_second())
-    medians = {name: statistics.median(values) for name, values in rates.items()}
-    print(f"{chosen.name}, up to {WORDS} words, median of {ROUNDS} rounds in turn")
+    return {name: statistics.median(values) for name, values in rates.items()}
+
+
+def main() -> None:
+    medians = measure()
+    print(f"4 heads, seed 11, up to {WORDS} words, median of {ROUNDS} rounds in turn")
     for name, rate in medians.items():
         print(f"{name:30} {rate:8.0f} words/s  {rate / medians[PlainLoop.name]:6.2f} times the reference")
 

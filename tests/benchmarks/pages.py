@@ -86,16 +86,14 @@ def a_training_going_on() -> Iterator[None]:
             time.sleep(0.01)
 
 
-def print_training(repeats: int) -> None:
-    """Print the reruns of Explore idle and while a model trains, three times in turn."""
+def beside_training(repeats: int) -> tuple[list[float], list[float]]:
+    """Return the seconds of reruns of Explore idle and while a model trains, three times in turn."""
     idle, busy = [], []
     for turn in range(3):
         idle += server_times("explore", 16, repeats, first_word=600 + 2 * turn * repeats)[0]
         with a_training_going_on():
             busy += server_times("explore", 16, repeats, first_word=600 + (2 * turn + 1) * repeats)[0]
-    (median, p95), (busy_median, busy_p95) = summary(idle), summary(busy)
-    print(f"\nexplore, 16 tokens, idle: {median:.1f} ms (p95 {p95:.1f}); while a model trains: {busy_median:.1f} ms")
-    print(f"(p95 {busy_p95:.1f}), {busy_median / median:.2f} times as long")
+    return idle, busy
 
 
 # Resolves with the time of the first frame in which a picture stands that has `label` among its keys. The page puts a
@@ -153,7 +151,9 @@ def main() -> None:
             reruns, model_alone = server_times(page, tokens, repeats)
             (median, p95), (model, _) = summary(reruns), summary(model_alone)
             print(f"{page:12} {tokens:6}  {median:17.1f} {p95:6.1f}  {model:8.2f}  {median / model:6.1f}")
-    print_training(repeats)
+    (median, p95), (busy_median, busy_p95) = map(summary, beside_training(repeats))
+    print(f"\nexplore, 16 tokens, idle: {median:.1f} ms (p95 {p95:.1f}); while a model trains: {busy_median:.1f} ms")
+    print(f"(p95 {busy_p95:.1f}), {busy_median / median:.2f} times as long")
     if CHROMIUM is None:
         print("no Chromium here, so nothing is measured in a browser")
         return

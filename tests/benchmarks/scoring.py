@@ -15,13 +15,13 @@ WORDS = 5000
 REFERENCE_WORDS = 256
 
 
-def main() -> None:
+def measure() -> dict[str, tuple[float, float]]:
+    """Return the seconds for the text and those of the reference, by model."""
     generator = torch.Generator().manual_seed(0)
     ids = torch.randint(4, len(vocabulary()), (WORDS,), generator=generator).tolist()
-    models = {model: model_of(checkpoint(model, 11)) for model in MODELS}
-    total = 0.0
-    print(f"{'model':6} {'seconds':>8} {'reference':>10} {'ratio':>6}")
-    for name, model in models.items():
+    times = {}
+    for name in MODELS:
+        model = model_of(checkpoint(name, 11))
         score_words(model, ids[:BATCH])  # warm-up
         start = time.perf_counter()
         score_words(model, ids)
@@ -31,10 +31,16 @@ def main() -> None:
         with torch.inference_mode():
             for place in range(0, REFERENCE_WORDS, 64):
                 model.forward_details(contexts[place : place + 64])["logits"].log_softmax(-1)
-        reference = (time.perf_counter() - start) * WORDS / REFERENCE_WORDS
-        total += seconds
+        times[name] = seconds, (time.perf_counter() - start) * WORDS / REFERENCE_WORDS
+    return times
+
+
+def main() -> None:
+    print(f"{'model':6} {'seconds':>8} {'reference':>10} {'ratio':>6}")
+    times = measure()
+    for name, (seconds, reference) in times.items():
         print(f"{name:6} {seconds:8.2f} {reference:10.2f} {reference / seconds:6.1f}")
-    print(f"all    {total:8.2f}")
+    print(f"all    {sum(seconds for seconds, _ in times.values()):8.2f}")
 
 
 if __name__ == "__main__":
