@@ -27,12 +27,9 @@ def line(name: str, figure: str, reference: str, ratio: float) -> None:
 def describe_machine() -> str:
     """Return the processor as the system names it, cores and torch."""
     info = Path("/proc/cpuinfo")
-    names = (
-        [row.partition(": ")[2] for row in info.read_text().splitlines() if "model name" in row]
-        if info.exists()
-        else []
-    )
-    return f"{(names or [platform.processor()])[0]}, {os.cpu_count()} cores, torch {torch.__version__}"
+    rows = info.read_text().splitlines() if info.exists() else []
+    name = next((row.partition(": ")[2] for row in rows if "model name" in row), platform.processor())
+    return f"{name}, {os.cpu_count()} cores, torch {torch.__version__}"
 
 
 def page_lines() -> None:
