@@ -6,6 +6,10 @@ from pathlib import Path
 
 import pytest
 
+# Tests that run side by side leave each other a core. Before torch is imported, and for the processes that they start.
+if "PYTEST_XDIST_WORKER" in os.environ:
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 from wordlm.checkpoints import open_checkpoint
 from wordlm.data import SOURCE_FILE, corpus_from_stories, make_all_windows
 from wordlm.files import ARTIFACTS

