@@ -15,7 +15,7 @@ from wordlm.prepare_data import prepare
 from wordlm.runs import ClusterError, resources_of_a_run
 
 ray = pytest.importorskip("ray", reason="Ray is an optional extra")
-SETTINGS = ["--steps", "150", "--batch-size", "64", "--eval-every", "50", "--device", "cpu", "--seeds", "11", "29"]
+SETTINGS = ["--steps", "60", "--batch-size", "64", "--eval-every", "20", "--device", "cpu", "--seeds", "11", "29"]
 
 
 @pytest.fixture(scope="module")
@@ -86,7 +86,7 @@ def test_a_cluster_that_loses_a_worker_gives_the_results_of_one_process(cluster,
     refused = start(data_dir, tmp_path / "ray", "--engine", "ray", "--address", cluster.address, "--steps", "10")
     output = refused.communicate(timeout=60)[0].decode()
     assert refused.returncode == 1
-    assert "holds runs with steps = 150, this command asks for 10" in output
+    assert "holds runs with steps = 60, this command asks for 10" in output
 
 
 def test_a_cluster_that_cannot_be_reached_is_named(data_dir, tmp_path):
