@@ -59,8 +59,7 @@ def run_app() -> None:
 def _settle(page: str) -> None:
     """Once a page: take what its first visit loaded out of all later garbage collections.
 
-    Streamlit makes a full one after every run; with every object of torch and Plotly in it, that took 200 ms, three
-    times as long as the page.
+    A full collection looks at every object; with those of torch and Plotly it took 200 ms, longer than a page.
     """
     gc.collect()
     gc.freeze()
