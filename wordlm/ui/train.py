@@ -119,7 +119,8 @@ def _download() -> None:
         try:
             prepare("dgx", DATA_DIR, progressbar=_DownloadBar())
         except DataError as error:
-            reason = str(error).partition(": ")[0]  # what follows is about the command line
+            # What follows the colon is about the command line, and where the machine keeps things is its own business.
+            reason = str(error).partition(": ")[0].replace(str(DATA_DIR), "work/data")
             raise DataError(f"{reason}; try again later, or train on the smoke stories meanwhile") from error
         st.rerun()
 
