@@ -86,8 +86,10 @@ def test_a_press_on_a_word_opens_explore_at_that_moment(page, server, vocab):
 def test_a_story_made_in_the_browser_equals_pytorch_s_greedy_one(page, server, vocab, ort_web, model, name, size):
     asked = serve_from(page, ort_web)
     open_generate(page, server, "your browser")
-    page.locator(".st-key-browser_model").get_by_role("radio", name=model, exact=True).click(force=True)
     button = page.get_by_role("button", name="Run in my browser")
+    expect(button).to_be_visible()  # a choice made while the component is being fetched may not reach it
+    page.wait_for_timeout(1000)
+    page.locator(".st-key-browser_model").get_by_role("radio", name=model, exact=True).click(force=True)
     expect(button).to_contain_text(f"14.3 MB once, and the model, {size} MB")
     assert asked == []
     button.click()
@@ -95,6 +97,8 @@ def test_a_story_made_in_the_browser_equals_pytorch_s_greedy_one(page, server, v
     expect(page.locator(".story a")).to_have_text(greedy_words(name, vocab))
     assert len(asked) == 2
     page.reload()
+    expect(button).to_be_visible()
+    page.wait_for_timeout(1000)
     page.locator(".st-key-browser_model").get_by_role("radio", name=model, exact=True).click(force=True)
     expect(button).to_contain_text(f"and the model, {size} MB")
     button.click()
