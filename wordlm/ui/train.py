@@ -16,7 +16,7 @@ from wordlm.models import DEFAULT_HEADS, Kind
 from wordlm.prepare_data import prepare
 from wordlm.text import encode_prompt
 from wordlm.training import Precision, TrainConfig, choose_device, evaluate
-from wordlm.ui.blocks import counted, heads_in_words, number_table, picture_and_table
+from wordlm.ui.blocks import counted, heads_in_words, number_table, picture_and_table, say_what_was_read
 from wordlm.ui.charts import MENU, loss_curves, weight_heatmaps
 from wordlm.ui.controls import MODEL, OTHER_MODEL, RANGES, STORIES, VOCABULARIES, choose_scale
 from wordlm.ui.escape import for_markdown
@@ -357,7 +357,10 @@ def validation_table(job: Job) -> pd.DataFrame:
 def _draw_heads(job: Job, live: bool) -> None:
     prompt, steps = job.order.prompt, sorted(job.weights)
     st.subheader("How do the heads form?")
-    explain("The attention weights of your prompt, as it was when you pressed Train. A new model's are nearly even.")
+    explain(
+        "The attention weights of your prompt, as it was when you pressed Train. A new model's come from random numbers."
+    )
+    say_what_was_read(prompt)
     step = steps[-1]
     if not live:
         with st.container(horizontal=True, vertical_alignment="bottom"):
