@@ -34,7 +34,7 @@ def smoke_windows(smoke_corpus):
 
 
 @pytest.fixture(scope="session")
-def bundled_model() -> Callable[[str], LanguageModel]:
+def bundled() -> Callable[[str], LanguageModel]:
     """Open a bundled checkpoint by the stem of its file."""
     return lambda name: open_checkpoint(ARTIFACTS / "heads" / f"{name}.npz")[1]
 

@@ -101,8 +101,8 @@ def test_minus_infinity_keeps_rows_at_one_and_zeros_afterwards_do_not():
 
 
 @pytest.mark.parametrize("name", ["attention_seed11", "multihead_seed11", "multihead_h8_seed11"])
-def test_the_built_in_layer_agrees_and_shows_only_the_average(bundled_model, name):
-    model = bundled_model(name)
+def test_the_built_in_layer_agrees_and_shows_only_the_average(bundled, name):
+    model = bundled(name)
     ids = torch.from_numpy(left_pad([1, 20, 30, 40]))
     difference, averaged = course.built_in_layer(model, ids)
     assert difference < 1e-4
@@ -114,8 +114,8 @@ def test_the_built_in_layer_agrees_and_shows_only_the_average(bundled_model, nam
     assert (most, of_mean) == (shown[:, -1].max(), pytest.approx(shown[:, -1].mean(0).max()))
 
 
-def test_without_the_output_projection_a_head_reaches_its_own_slice_only(bundled_model):
-    table = course.reach_of_messages(bundled_model("multihead_seed11"))
+def test_without_the_output_projection_a_head_reaches_its_own_slice_only(bundled):
+    table = course.reach_of_messages(bundled("multihead_seed11"))
     assert table["with it"].tolist() == [64] * 4
     assert table["without it"].tolist() == [16] * 4
 
@@ -129,9 +129,9 @@ def test_even_weights_score_what_even_weights_should():
     assert found.even == pytest.approx(sum(1 / n for n in range(8, 14)) / 6)
 
 
-def test_the_bundled_one_block_models_have_no_induction_head(bundled_model):
+def test_the_bundled_one_block_models_have_no_induction_head(bundled):
     for name in ("attention_seed11", "multihead_seed11"):
-        found = course.induction_test(bundled_model(name))
+        found = course.induction_test(bundled(name))
         assert found.scores.max() < 2 * found.even
         assert found.second > 0.9 * found.first
 
@@ -162,13 +162,13 @@ def test_one_way_to_share_is_listed_once():
     assert list(course.cost_table(64, 64, 1, 1, 2, 1)["way"]) == ["multi-head"]
 
 
-def test_the_program_on_the_page_runs_and_prints_what_the_page_shows(bundled_model):
+def test_the_program_on_the_page_runs_and_prints_what_the_page_shows(bundled):
     ids = [1, 20, 30, 40]
     program = course.built_in_program("multihead_seed11.npz", ids)
     done = subprocess.run([sys.executable, "-c", program], cwd=REPOSITORY, capture_output=True, text=True, check=True)
     difference, row = done.stdout.splitlines()
     assert float(difference.removeprefix("largest difference: ")) < 1e-4
-    averaged = course.built_in_layer(bundled_model("multihead_seed11"), torch.from_numpy(left_pad(ids)))[1]
+    averaged = course.built_in_layer(bundled("multihead_seed11"), torch.from_numpy(left_pad(ids)))[1]
     assert row == f"last row, averaged: {[round(w, 3) for w in averaged[0, -1, -4:].tolist()]}"
 
 

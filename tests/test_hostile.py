@@ -71,8 +71,8 @@ def test_any_prompt_is_encoded_with_labels_that_differ_and_the_models_laws_hold(
 
 
 @pytest.fixture(scope="module")
-def model(bundled_model):
-    return bundled_model("multihead_seed11")
+def model(bundled):
+    return bundled("multihead_seed11")
 
 
 @given(TEXTS)

@@ -7,8 +7,6 @@ import pytest
 import torch
 
 from tests.pages.screen import Screen
-from wordlm.checkpoints import open_checkpoint
-from wordlm.files import ARTIFACTS
 from wordlm.text import encode_prompt
 
 
@@ -18,12 +16,6 @@ def open_page() -> Callable[..., Screen]:
         return Screen(page, prompt, params)
 
     return open_page
-
-
-@pytest.fixture(scope="session")
-def bundled():
-    """Load a bundled model by its file's stem."""
-    return lambda name: open_checkpoint(ARTIFACTS / "heads" / f"{name}.npz")[1]
 
 
 @pytest.fixture(scope="session")

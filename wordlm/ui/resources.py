@@ -69,11 +69,7 @@ class Checkpoint:
     @property
     def title(self) -> str:
         """The model in words: "4 heads", "own 1 (4 heads)"."""
-        return (
-            f"{self.model} ({model_title(MLP if self.heads is None else str(self.heads))})"
-            if self.digest
-            else (model_title(self.model))
-        )
+        return f"{self.model} ({model_title(model_of_heads(self.heads))})" if self.digest else (model_title(self.model))
 
     @property
     def name(self) -> str:
@@ -87,6 +83,11 @@ class Checkpoint:
             return f"{self.model.replace(' ', '_')}.npz"
         kind = {None: "mlp", 1: "attention", DEFAULT_HEADS: "multihead"}.get(self.heads, f"multihead_h{self.heads}")
         return f"{kind}_seed{self.seed}.npz"
+
+
+def model_of_heads(heads: int | None) -> str:
+    """Return the entry of `MODELS` with this many heads; None is the MLP."""
+    return MLP if heads is None else str(heads)
 
 
 def model_title(model: str) -> str:

@@ -32,6 +32,7 @@ from wordlm.ui.resources import (
     checkpoint,
     data_is_present,
     model_of,
+    model_of_heads,
     model_title,
     smoke_corpus,
     story_corpus,
@@ -358,7 +359,8 @@ def _draw_heads(job: Job, live: bool) -> None:
     prompt, steps = job.order.prompt, sorted(job.weights)
     st.subheader("How do the heads form?")
     explain(
-        "The attention weights of your prompt, as it was when you pressed Train. A new model's come from random numbers."
+        "The attention weights of your prompt, as it was when you pressed Train. A new model's come from random "
+        "numbers."
     )
     say_what_was_read(prompt)
     step = steps[-1]
@@ -409,7 +411,7 @@ def _beside_table(job: Job, own: OwnModel) -> pd.DataFrame:
     corpus = job.order.corpus
     rows = [(own.name, job.result["selected_step"], checkpoint(own.name, own.seed))]
     if corpus.vocab.sha256 == vocabulary().sha256:
-        same = checkpoint(MLP if own.heads is None else str(own.heads), SEEDS[0])
+        same = checkpoint(model_of_heads(own.heads), SEEDS[0])
         kept = read_metadata(ARTIFACTS / "heads" / same.file)["selected_step"]
         rows.append((f"bundled: {same.name}", kept, same))
     table = pd.DataFrame(
@@ -442,7 +444,7 @@ def open_links(own: OwnModel, place: str) -> None:
 
     def choose() -> None:
         st.session_state[MODEL] = own.name
-        st.session_state[OTHER_MODEL] = MLP if own.heads is None else str(own.heads)
+        st.session_state[OTHER_MODEL] = model_of_heads(own.heads)
         st.session_state["engine"] = "PyTorch"
         st.session_state["writers"] = [own.name]
 
@@ -493,7 +495,7 @@ def your_models() -> None:
 
 def describe(own: OwnModel) -> str:
     """Return what an own model is, in Markdown."""
-    kind = model_title(MLP if own.heads is None else str(own.heads))
+    kind = model_title(model_of_heads(own.heads))
     loss, step = own.metadata.get("validation_loss"), own.metadata.get("selected_step")
     parts = [kind, f"seed {own.seed}"]
     if isinstance(step, int):
