@@ -16,7 +16,7 @@ from wordlm.files import read_json
 from wordlm.measures import perplexity
 from wordlm.models import build_model
 from wordlm.prepare_data import prepare
-from wordlm.run_head_comparison import aggregate
+from wordlm.run_head_comparison import aggregate, main
 from wordlm.runs import Run, plan_runs
 from wordlm.training import evaluate
 
@@ -37,6 +37,20 @@ def command(data_dir, output_dir, *options) -> list[str]:
 
 def run(*args) -> subprocess.CompletedProcess:
     return subprocess.run(command(*args), capture_output=True, text=True)
+
+
+@pytest.fixture
+def refusal(monkeypatch, capsys):
+    """Run the command in this process, which it must refuse to go on with; return what it says."""
+
+    def refuse(*args) -> str:
+        monkeypatch.setattr(sys, "argv", command(*args)[2:])
+        with pytest.raises(SystemExit) as stopped:
+            main()
+        assert stopped.value.code
+        return f"{capsys.readouterr().err}{stopped.value.code}"
+
+    return refuse
 
 
 @pytest.fixture(scope="module")
@@ -112,12 +126,9 @@ def test_a_killed_comparison_resumes_to_the_same_numbers(data_dir, undisturbed, 
     assert without_times(resumed) == without_times(whole)
 
 
-def test_another_configuration_in_the_same_folder_is_refused(data_dir, undisturbed):
+def test_another_configuration_in_the_same_folder_is_refused(data_dir, undisturbed, refusal):
     before = (undisturbed / "heads" / "comparison.json").read_bytes()
-    done = run(data_dir, undisturbed, "--steps", "61")
-    assert done.returncode == 1
-    assert "holds runs with steps = 60, this command asks for 61" in done.stderr
-    assert "Traceback" not in done.stderr
+    assert "holds runs with steps = 60, this command asks for 61" in refusal(data_dir, undisturbed, "--steps", "61")
     assert (undisturbed / "heads" / "comparison.json").read_bytes() == before
 
 
@@ -131,24 +142,21 @@ def test_options_narrow_the_comparison_to_some_runs(data_dir, tmp_path):
 
 
 @pytest.mark.parametrize("heads", ["3", "1", "0", "128"])
-def test_head_counts_that_cannot_be_are_refused_by_the_command(data_dir, tmp_path, heads):
-    done = run(data_dir, tmp_path, "--heads", heads)
-    assert done.returncode == 2
-    assert "must be at least 2 and divide 64" in done.stderr
+def test_head_counts_that_cannot_be_are_refused_by_the_command(data_dir, tmp_path, refusal, heads):
+    assert "must be at least 2 and divide 64" in refusal(data_dir, tmp_path, "--heads", heads)
 
 
 @pytest.mark.parametrize("device", ["foo", "cuda:99"])
-def test_a_device_that_is_not_here_is_refused_without_a_traceback(data_dir, tmp_path, device):
-    done = run(data_dir, tmp_path, "--device", device)
+def test_a_device_that_is_not_here_is_refused(data_dir, tmp_path, refusal, device):
     if device.startswith("cuda") and torch.cuda.is_available():
         pytest.skip("this machine has CUDA")
-    assert done.returncode == 1
-    assert f"error: the device '{device}' was asked for" in done.stderr
+    assert f"error: the device '{device}' was asked for" in refusal(data_dir, tmp_path, "--device", device)
 
 
 def test_missing_data_names_the_command_that_brings_it(tmp_path):
     done = run(tmp_path / "nothing", tmp_path / "out")
     assert done.returncode == 1
+    assert "Traceback" not in done.stderr
     assert "python -m wordlm.prepare_data --profile smoke" in done.stderr
     assert not (tmp_path / "out").exists()
 

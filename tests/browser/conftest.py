@@ -17,9 +17,10 @@ from wordlm.files import REPOSITORY
 CHROMIUM = os.environ.get("CHROMIUM") or next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
 )
-# The sandbox needs rights that containers lack; the rest keeps the browser from calling home.
+# The sandbox needs rights that containers lack; the rest keeps the browser from calling home, or anybody else.
 FLAGS = [
     "--no-sandbox",
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
     "--disable-gpu",
     "--disable-quic",
     "--no-first-run",
@@ -91,10 +92,19 @@ def browser():
 
 @pytest.fixture
 def page(browser) -> Page:
-    """A page in a new session of 1366 by 768 pixels; requests to anywhere but this machine are refused."""
+    """A page in a new session of 1366 by 768 pixels."""
     context = browser.new_context(viewport={"width": 1366, "height": 768})
-    context.route(lambda url: "127.0.0.1" not in url, lambda route: route.abort())
     context.set_default_timeout(30_000)
     page = context.new_page()
     yield page
     context.close()
+
+
+def choose(page: Page, control: str, option: str) -> None:
+    """Choose an option of a segmented control by the keyboard, which needs no place on a page that still moves."""
+    page.locator(f".st-key-{control}").get_by_role("radio", name=option, exact=True).press("Space")
+
+
+def settled(page: Page) -> None:
+    """Wait until the server has nothing more to draw: a control pressed before may be drawn anew under the press."""
+    expect(page.locator("[data-test-script-state=notRunning]")).to_be_attached()

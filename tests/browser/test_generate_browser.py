@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import CHROMIUM, FLAGS, start_server, stop_server
+from tests.browser.conftest import CHROMIUM, FLAGS, choose, settled, start_server, stop_server
 from wordlm.checkpoints import open_checkpoint
 from wordlm.engines import TorchEngine
 from wordlm.files import ARTIFACTS, REPOSITORY
@@ -51,32 +51,24 @@ def serve_from(page: Page, folder: Path) -> list[str]:
     return asked
 
 
-def greedy_words(name: str, vocab) -> list[str]:
+def greedy_words(name: str, vocab, limit: int = 60) -> list[str]:
     model = open_checkpoint(ARTIFACTS / "heads" / f"{name}.npz")[1]
-    story = generate(TorchEngine(model), encode_prompt(PROMPT, vocab).ids, Decoding(60))
+    story = generate(TorchEngine(model), encode_prompt(PROMPT, vocab).ids, Decoding(limit))
     return vocab.decode(story.new_ids)
 
 
-def open_generate(page: Page, server: str, engine: str) -> None:
-    page.goto(f"{server}/generate?prompt={PROMPT.replace(' ', '+')}&engine={engine.replace(' ', '+')}")
-    # A control pressed while the page is still being drawn for the first time may be drawn anew under the press.
+def open_generate(page: Page, server: str, engine: str, limit: int = 60) -> None:
+    page.goto(f"{server}/generate?prompt={PROMPT.replace(' ', '+')}&engine={engine.replace(' ', '+')}&limit={limit}")
     expect(page.get_by_text("A better loss on held-out stories")).to_be_visible()
-    expect(page.locator("[data-test-script-state=notRunning]")).to_be_attached()
+    settled(page)
 
 
-@pytest.mark.parametrize("engine", ["ONNX Runtime", "PyTorch"])
-def test_words_stream_and_end_as_the_models_greedy_story(page, server, vocab, engine):
-    open_generate(page, server, engine)
-    page.get_by_role("button", name="Write").click()
-    expect(page.get_by_text("What did it take?")).to_be_visible()
-    expect(page.locator(".story a")).to_have_text(greedy_words("multihead_seed11", vocab))
-
-
-def test_a_press_on_a_word_opens_explore_at_that_moment(page, server, vocab):
+def test_words_end_as_the_models_greedy_story_and_a_press_on_one_opens_explore_at_that_moment(page, server, vocab):
     open_generate(page, server, "ONNX Runtime")
     page.get_by_role("button", name="Write").click()
     expect(page.get_by_text("What did it take?")).to_be_visible()
     words = greedy_words("multihead_seed11", vocab)
+    expect(page.locator(".story a")).to_have_text(words)
     with page.context.expect_page() as opened:
         page.locator(".story a").nth(2).click()
     expect(opened.value.locator(".st-key-tokens b")).to_have_text(["<BOS>", *PROMPT.split(), *words[:3]])
@@ -89,21 +81,26 @@ def test_a_story_made_in_the_browser_equals_pytorch_s_greedy_one(page, server, v
     button = page.get_by_role("button", name="Run in my browser")
     expect(button).to_be_visible()  # a choice made while the component is being fetched may not reach it
     page.wait_for_timeout(1000)
-    page.locator(".st-key-browser_model").get_by_role("radio", name=model, exact=True).click(force=True)
+    choose(page, "browser_model", model)
     expect(button).to_contain_text(f"14.3 MB once, and the model, {size} MB")
     assert asked == []
     button.click()
     expect(page.get_by_text("What did it take?")).to_be_visible(timeout=60_000)
     expect(page.locator(".story a")).to_have_text(greedy_words(name, vocab))
     assert len(asked) == 2
-    page.reload()
-    expect(button).to_be_visible()
-    page.wait_for_timeout(1000)
-    page.locator(".st-key-browser_model").get_by_role("radio", name=model, exact=True).click(force=True)
-    expect(button).to_contain_text(f"and the model, {size} MB")
+
+
+def test_the_browser_keeps_the_engine_for_the_next_visit(page, server, ort_web):
+    asked = serve_from(page, ort_web)
+    open_generate(page, server, "your browser", limit=5)
+    button = page.get_by_role("button", name="Run in my browser")
     button.click()
     expect(page.get_by_text("Done in your browser")).to_be_visible(timeout=60_000)
-    assert len(asked) == 2, "the browser keeps the engine for the next visit"
+    assert len(asked) == 2
+    page.reload()
+    button.click()
+    expect(page.get_by_text("Done in your browser")).to_be_visible(timeout=60_000)
+    assert len(asked) == 2
 
 
 def test_a_story_made_with_webgpu_equals_pytorch_s_greedy_one(browser, server, vocab, ort_web):
@@ -114,22 +111,22 @@ def test_a_story_made_with_webgpu_equals_pytorch_s_greedy_one(browser, server, v
     with browser.browser_type.launch(executable_path=CHROMIUM, args=flags) as with_gpu:
         page = with_gpu.new_page()
         asked = serve_from(page, ort_web)
-        open_generate(page, server, "your browser")
+        open_generate(page, server, "your browser", limit=20)
         if not page.evaluate("navigator.gpu?.requestAdapter().then((adapter) => adapter !== null)"):
             pytest.skip("this Chromium brings no WebGPU adapter")
-        page.locator(".st-key-way").get_by_role("radio", name="WebGPU").click(force=True)
+        choose(page, "way", "WebGPU")
         button = page.get_by_role("button", name="Run in my browser")
         expect(button).to_contain_text("26.9 MB")
         button.click()
         expect(page.get_by_text("What did it take?")).to_be_visible(timeout=90_000)
-        expect(page.locator(".story a")).to_have_text(greedy_words("multihead_seed11", vocab))
+        expect(page.locator(".story a")).to_have_text(greedy_words("multihead_seed11", vocab, limit=20))
         assert len(asked) == 2 and any("webgpu" in url for url in asked)
 
 
 def test_a_browser_without_webgpu_is_told_so(page, server):
     page.add_init_script("Object.defineProperty(navigator, 'gpu', { value: undefined })")
     open_generate(page, server, "your browser")
-    page.locator(".st-key-way").get_by_role("radio", name="WebGPU").click(force=True)
+    choose(page, "way", "WebGPU")
     button = page.get_by_role("button", name="Run in my browser")
     expect(button).to_contain_text("26.9 MB")
     button.click()
@@ -140,7 +137,7 @@ def test_without_a_network_the_page_says_so_and_the_server_still_writes(page, se
     open_generate(page, server, "your browser")
     page.get_by_role("button", name="Run in my browser").click()
     expect(page.get_by_text("no network, or it is blocked")).to_be_visible()
-    page.locator(".st-key-engine").get_by_role("radio", name="PyTorch").click(force=True)
+    choose(page, "engine", "PyTorch")
     page.get_by_role("button", name="Write").click()
     expect(page.get_by_text("What did it take?")).to_be_visible()
 

@@ -4,7 +4,11 @@ import re
 
 from playwright.sync_api import Page, expect
 
+from tests.browser.conftest import choose
+
 ODD_PROMPT = "<s> </script> $x$ *a* :smile: &lt; _b_"
+ODD_TOKENS = ["<", "s", ">", "<", "/", "script", ">", "$", "x", "$", "*", "a", "*"]
+ODD_TOKENS += [":", "smile", ":", "&", "lt", ";", "_", "b", "_"]
 
 
 def prompt_box(page: Page):
@@ -26,7 +30,7 @@ def click_cell(page: Page, head: int, query: int, key: int, of: int) -> None:
     page.mouse.click(box["x"] + box["width"] * (key + 0.5) / of, box["y"] + box["height"] * (query + 0.5) / of)
 
 
-def test_a_click_on_a_cell_takes_the_arithmetic_to_it(page, server):
+def test_a_click_on_a_cell_takes_the_arithmetic_to_it_and_a_press_on_a_token_makes_it_the_query(page, server):
     page.goto(server)
     expect(weight_sentence(page)).to_contain_text("Head 1")
     click_cell(page, head=2, query=6, key=3, of=8)
@@ -35,12 +39,8 @@ def test_a_click_on_a_cell_takes_the_arithmetic_to_it(page, server):
     click_cell(page, head=4, query=4, key=1, of=8)
     expect(weight_sentence(page)).to_contain_text("Head 4: the weight of the key 1 · a for the query 4 · found")
 
-
-def test_a_press_on_a_token_makes_it_the_query(page, server):
-    page.goto(server)
     token = page.locator(".st-key-tokens").get_by_role("button", name="little")
-    token.focus()
-    page.keyboard.press("Enter")
+    token.press("Enter")
     expect(page.locator(".heads-said")).to_contain_text("little looks most at")
     expect(token).to_have_attribute("aria-pressed", "true")
 
@@ -48,22 +48,10 @@ def test_a_press_on_a_token_makes_it_the_query(page, server):
 def test_one_four_and_eight_heads_are_seen_in_turn(page, server):
     page.goto(server)
     for heads in (1, 8, 4):
-        page.locator(".st-key-model").get_by_role("radio", name=str(heads), exact=True).click(force=True)
+        choose(page, "model", str(heads))
         expect(page.locator("[class*=st-key-heads] .annotation")).to_have_count(heads)
         expect(page.locator(".heads-said span")).to_have_count(heads)
         expect(prompt_box(page)).to_have_value("a little dog found a red hat")
-
-
-def test_typing_moves_every_block(page, server):
-    page.goto(server)
-    expect(weight_sentence(page)).to_contain_text("7 · hat")
-    expect(page.locator("[data-test-script-state=notRunning]")).to_be_attached()
-    prompt_box(page).fill("one big bear")
-    expect(page.locator(".st-key-tokens b")).to_have_text(["<BOS>", "one", "big", "bear"])
-    expect(page.locator(".heads-said")).to_contain_text("bear looks most at")
-    expect(page.locator(".st-key-shaded b")).to_have_text(["<BOS>", "one", "big", "bear"])
-    expect(weight_sentence(page)).to_contain_text("3 · bear")
-    expect(page.locator(".stApp")).not_to_contain_text("7 · hat")
 
 
 def test_switching_a_head_off_shows_its_effect(page, server):
@@ -79,7 +67,7 @@ def test_a_copied_link_opens_the_same_view_in_a_new_session(browser, server):
     context.grant_permissions(["clipboard-read", "clipboard-write"])
     page = context.new_page()
     page.goto(f"{server}/?prompt=one+big+bear")
-    page.locator(".st-key-model").get_by_role("radio", name="8", exact=True).click(force=True)
+    choose(page, "model", "8")
     expect(page.locator(".heads-said span")).to_have_count(8)
     click_cell(page, head=3, query=2, key=1, of=4)
     expect(weight_sentence(page)).to_contain_text("Head 3: the weight of the key 1 · one for the query 2 · big")
@@ -100,7 +88,8 @@ def test_a_copied_link_opens_the_same_view_in_a_new_session(browser, server):
 def test_odd_words_are_intact_in_labels_table_export_and_report(browser, page, server, tmp_path):
     page.goto(server)
     prompt_box(page).fill(ODD_PROMPT)
-    expect(page.locator(".st-key-tokens b").nth(1)).to_have_text("<")
+    expect(page.locator(".st-key-tokens b")).to_have_text(["<BOS>", *ODD_TOKENS])
+    expect(page.locator("[class*=st-key-heads] .ytick", has_text="16 · :").first).to_be_attached()
     table = page.get_by_test_id("stDataFrame").first
     expect(table.locator("th", has_text="5 · /")).to_be_attached()
     with page.expect_download() as download:
@@ -122,28 +111,15 @@ def test_odd_words_are_intact_in_labels_table_export_and_report(browser, page, s
     report.close()
 
 
-def test_the_pages_need_nothing_from_outside(browser, server):
-    context = browser.new_context()
-    outside = []
-    context.on("request", lambda request: outside.append(request.url) if "127.0.0.1" not in request.url else None)
-    page = context.new_page()
-    for path in ("explore", "compare", "switch_off", "perplexity", "generate", "benchmark"):
-        page.goto(f"{server}/{path}")
-        expect(page.get_by_test_id("stHeading").nth(1)).to_be_visible() if path != "generate" else None
-        expect(page.locator("[data-test-script-state=notRunning]")).to_be_attached()
-    assert [url for url in outside if not url.startswith(("data:", "blob:"))] == []
-    context.close()
-
-
 def test_choices_survive_a_walk_through_all_pages(page, server):
     page.goto(server)
     prompt_box(page).fill("one big bear")
     expect(page.locator(".heads-said")).to_contain_text("bear looks most at")
-    page.locator(".st-key-model").get_by_role("radio", name="8", exact=True).click(force=True)
+    choose(page, "model", "8")
     expect(page.locator(".heads-said span")).to_have_count(8)
     click_cell(page, head=3, query=2, key=1, of=4)
     expect(weight_sentence(page)).to_contain_text("Head 3: the weight of the key 1 · one for the query 2 · big")
-    page.locator(".st-key-scale").get_by_role("radio", name="logarithmic").click(force=True)
+    choose(page, "scale", "logarithmic")
     picture = page.locator("[class*=st-key-heads] .js-plotly-plot", has_text="weight, logarithmic")
     expect(picture).to_be_visible()
     for title in ("Compare heads", "Switch heads off", "Perplexity", "Generate", "Benchmark", "Explore"):

@@ -4,6 +4,7 @@ import re
 
 from playwright.sync_api import Page, expect
 
+from tests.browser.conftest import settled
 from wordlm.quiz import question_of, questions
 from wordlm.ui.tour import STOPS
 
@@ -11,7 +12,7 @@ from wordlm.ui.tour import STOPS
 def open_part(page: Page, server: str, query: str) -> None:
     page.goto(f"{server}/learn?{query}")
     expect(page.get_by_role("radiogroup", name="Part", exact=True)).to_be_visible()
-    expect(page.locator("[data-test-script-state=notRunning]")).to_be_attached()
+    settled(page)
 
 
 def button(page: Page, name: str):
@@ -90,7 +91,7 @@ def test_the_glossary_opens_over_a_page_and_is_searched(page, server):
 def test_the_tour_leads_through_the_app_and_can_be_left_and_resumed(page, server):
     page.goto(f"{server}/")
     expect(page.get_by_text("Where does each head look?")).to_be_visible()
-    expect(page.locator("[data-test-script-state=notRunning]")).to_be_attached()
+    settled(page)
     button(page, "Tour").click()
     for place, stop in enumerate(STOPS):
         expect(page.get_by_text(f"Tour, stop {place + 1} of {len(STOPS)}.")).to_be_visible()
@@ -105,7 +106,7 @@ def test_the_tour_leads_through_the_app_and_can_be_left_and_resumed(page, server
             expect(page.get_by_text("Tour, stop")).to_have_count(0)
             button(page, "Resume the tour").click()
             expect(page.get_by_text(f"Tour, stop {place + 1} of {len(STOPS)}.")).to_be_visible()
-        expect(page.locator("[data-test-script-state=notRunning]")).to_be_attached()
+        settled(page)
         if place + 1 < len(STOPS):
             page.locator(".st-key-tour_next button").click()
     button(page, "End the tour").click()

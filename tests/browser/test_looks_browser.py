@@ -7,60 +7,92 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
+from tests.browser.conftest import settled
 from wordlm.files import REPOSITORY
 
-PAGES = ("explore", "compare", "switch_off", "perplexity", "generate", "train", "benchmark", "learn")
+TITLES = ("Explore", "Compare heads", "Switch heads off", "Perplexity", "Generate", "Train", "Benchmark", "Learn")
 DESK = {"viewport": {"width": 1366, "height": 768}, "color_scheme": "light"}
 PHONE = {
     "viewport": {"width": 390, "height": 844},
     "user_agent": "Mozilla/5.0 (iPhone) Mobile/15E148",
     "has_touch": True,
 }
+RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]
 PICTURES = REPOSITORY / "work" / "screenshots"
 
 
-def open_whole(context, server: str, path: str) -> Page:
-    """Open a page and make the window as high as it is."""
+@pytest.fixture(scope="module")
+def desk(browser, server):
+    yield from visit(browser, server, DESK)
+
+
+@pytest.fixture(scope="module")
+def phone(browser, server):
+    yield from visit(browser, server, PHONE)
+
+
+def visit(browser, server: str, device: dict):
+    """One session for all pages, which asks nobody but the server for anything."""
+    outside = []
+    context = browser.new_context(**device)
+    context.on("request", lambda request: outside.append(request.url) if not_ours(request.url) else None)
     page = context.new_page()
-    page.goto(f"{server}/{path}?prompt=the+girl+saw+the+big+brown+bear+and+the+bear+saw+the+girl")
-    if path not in ("generate", "train"):
+    page.goto(f"{server}/?prompt=the+girl+saw+the+big+brown+bear+and+the+bear+saw+the+girl")
+    expect(page.get_by_text("Where does each head look?")).to_be_visible()
+    settled(page)
+    yield page
+    context.close()
+    assert not outside
+
+
+def not_ours(url: str) -> bool:
+    return not url.startswith(("http://127.0.0.1", "ws://127.0.0.1", "data:", "blob:"))
+
+
+def open_whole(page: Page, title: str, device: dict) -> None:
+    """Go to a page by the menu and make the window as high as it is."""
+    page.set_viewport_size(device["viewport"])
+    if device is PHONE:
+        page.get_by_test_id("stExpandSidebarButton").click()
+    page.get_by_role("link", name=title, exact=True).first.click()
+    expect(page).to_have_title(f"{title} · Attention explorer")
+    settled(page)
+    if title not in ("Generate", "Train"):
         expect(page.locator(".js-plotly-plot").first).to_be_attached()
-    expect(page.locator("[data-test-script-state=notRunning]")).to_be_attached()
     expect(page.get_by_test_id("stException")).to_have_count(0)
-    expect(page.get_by_text("Page not found")).to_have_count(0)
     expect(page.get_by_test_id("stSkeleton")).to_have_count(0)
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
     height = page.evaluate("document.querySelector('[data-testid=stMain]').scrollHeight")
-    page.set_viewport_size({"width": page.viewport_size["width"], "height": height + 10})
+    page.set_viewport_size({"width": device["viewport"]["width"], "height": height + 10})
     PICTURES.mkdir(parents=True, exist_ok=True)
-    return page
 
 
 def faults(page: Page) -> list:
     """Return what breaks WCAG 2.1 AA: the rule and the elements."""
-    found = Axe().run(page, options={"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]}).response
+    found = Axe().run(page, options={"runOnly": RULES, "resultTypes": ["violations"]}).response
     return [(violation["id"], [node["html"] for node in violation["nodes"]]) for violation in found["violations"]]
 
 
-@pytest.mark.parametrize("path", PAGES)
-def test_a_page_fits_a_desk_and_keeps_to_wcag_in_light_and_dark(browser, server, path):
-    context = browser.new_context(**DESK)
-    page = open_whole(context, server, path)
-    assert not faults(page)
-    page.screenshot(path=PICTURES / f"{path}-light.png")
-    page.emulate_media(color_scheme="dark")
-    expect(page.locator(".stApp")).to_have_css("color-scheme", "dark")
+def use_colours(page: Page, scheme: str) -> None:
+    page.emulate_media(color_scheme=scheme)
+    expect(page.locator(".stApp")).to_have_css("color-scheme", scheme)
     page.wait_for_timeout(300)  # the colours change in a transition
-    assert not faults(page)
-    page.screenshot(path=PICTURES / f"{path}-dark.png")
-    context.close()
 
 
-@pytest.mark.parametrize("path", PAGES)
-def test_a_page_fits_a_phone(browser, server, path):
-    context = browser.new_context(**PHONE)
-    open_whole(context, server, path).screenshot(path=PICTURES / f"{path}-phone.png")
-    context.close()
+@pytest.mark.parametrize("title", TITLES)
+def test_a_page_fits_a_desk_and_keeps_to_wcag_in_light_and_dark(desk, title):
+    use_colours(desk, "light")
+    open_whole(desk, title, DESK)
+    for scheme in ("light", "dark"):
+        use_colours(desk, scheme)
+        assert not faults(desk)
+        desk.screenshot(path=PICTURES / f"{title}-{scheme}.png")
+
+
+@pytest.mark.parametrize("title", TITLES)
+def test_a_page_fits_a_phone(phone, title):
+    open_whole(phone, title, PHONE)
+    phone.screenshot(path=PICTURES / f"{title}-phone.png")
 
 
 # Collects how far what is drawn moves without the visitor's doing (CLS, https://web.dev/articles/cls).
@@ -78,7 +110,7 @@ WATCH_SHIFTS = """
 def test_nothing_moves_while_a_word_is_typed(page, server, path):
     page.goto(f"{server}/{path}?prompt=the+girl+saw+the+big+brown+bear")
     expect(page.locator(".js-plotly-plot").first).to_be_attached()
-    expect(page.locator("[data-test-script-state=notRunning]")).to_be_attached()
+    settled(page)
     page.wait_for_timeout(1000)
     page.evaluate(WATCH_SHIFTS)
     box = page.get_by_role("textbox", name="Prompt")

@@ -1,21 +1,11 @@
-"""The Perplexity and Benchmark pages in a browser, in light and dark."""
+"""The Perplexity and Benchmark pages in a browser."""
 
-import pytest
 from playwright.sync_api import expect
 
 ODD_TEXT = "<s> </script> $x$ *a* :smile: &lt; _b_"
 
 
-@pytest.fixture(params=["light", "dark"])
-def themed_page(request, browser):
-    context = browser.new_context(viewport={"width": 1366, "height": 768}, color_scheme=request.param)
-    context.set_default_timeout(30_000)
-    yield context.new_page()
-    context.close()
-
-
-def test_an_odd_text_is_shown_and_scored_as_typed(themed_page, server):
-    page = themed_page
+def test_an_odd_text_is_shown_and_scored_as_typed(page, server):
     page.goto(f"{server}/perplexity")
     expect(page.get_by_test_id("stMetricValue").nth(2)).to_have_text("4.0000")
     box = page.get_by_role("textbox", name="Text", exact=True)
@@ -26,8 +16,7 @@ def test_an_odd_text_is_shown_and_scored_as_typed(themed_page, server):
     expect(page.get_by_text("are unknown to the vocabulary")).to_be_visible()
 
 
-def test_a_pasted_list_gives_its_perplexity(themed_page, server):
-    page = themed_page
+def test_a_pasted_list_gives_its_perplexity(page, server):
     page.goto(f"{server}/perplexity")
     box = page.get_by_role("textbox", name="Probabilities")
     box.fill("50%\n1/8")
@@ -38,8 +27,7 @@ def test_a_pasted_list_gives_its_perplexity(themed_page, server):
     expect(page.get_by_text("entry 2, 1.5, is above 1")).to_be_visible()
 
 
-def test_the_benchmark_shows_its_pictures_and_refuses_a_wrong_file(themed_page, server):
-    page = themed_page
+def test_the_benchmark_shows_its_pictures_and_refuses_a_wrong_file(page, server):
     page.goto(f"{server}/benchmark")
     expect(page.locator(".js-plotly-plot")).to_have_count(4)
     expect(page.get_by_text("Four heads minus one head, seed by seed")).to_be_visible()

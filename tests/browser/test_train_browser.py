@@ -3,9 +3,9 @@
 import io
 import re
 
-import pytest
 from playwright.sync_api import Page, expect
 
+from tests.browser.conftest import settled
 from wordlm.checkpoints import load_model_npz
 from wordlm.models import build_model
 
@@ -15,7 +15,7 @@ SETTINGS = "learn_from=smoke+stories&batch=64&validations=20"
 def open_train(page: Page, server: str, **settings: str) -> None:
     page.goto(f"{server}/train?{SETTINGS}&" + "&".join(f"{k}={v}" for k, v in settings.items()))
     expect(page.get_by_text("as measured here with a few")).to_be_visible()
-    expect(page.locator("[data-test-script-state=notRunning]")).to_be_attached()
+    settled(page)
 
 
 def button(page: Page, name: str):
@@ -90,18 +90,21 @@ def test_two_quick_presses_start_one_run_that_can_be_left_stopped_opened_and_dow
     expect(page.get_by_text("own 2")).to_have_count(0), "the same weights are kept once"
 
 
-@pytest.mark.parametrize("where", ["Compare", "Generate"])
-def test_a_trained_model_opens_on_another_page(page, server, where):
+def test_a_trained_model_opens_on_other_pages(page, server):
     open_train(page, server, steps="5", validations="1", trained="2")
     button(page, "Train").click()
     expect(page.get_by_text("How good is it?")).to_be_visible()
-    button(page, f"Open in {where}").first.click()
-    heading = {"Compare": "How do two models read the same prompt?", "Generate": "How does the story go on?"}[where]
-    expect(page.get_by_text(heading)).to_be_visible()
+    button(page, "Open in Compare").first.click()
+    expect(page.get_by_text("How do two models read the same prompt?")).to_be_visible()
     expect(page.get_by_role("radio", name="own 1").first).to_be_checked()
-    if where == "Generate":
-        button(page, "Write").click()
-        expect(page.get_by_text("Every decision of own 1 (2 heads), seed 11 · PyTorch.")).to_be_visible()
+
+    page.get_by_role("link", name="Train", exact=True).click()
+    button(page, "Open in Generate").first.click()
+    expect(page.get_by_text("How does the story go on?")).to_be_visible()
+    expect(page.get_by_role("radio", name="own 1").first).to_be_checked()
+    settled(page)
+    button(page, "Write").click()
+    expect(page.get_by_text("Every decision of own 1 (2 heads), seed 11 · PyTorch.")).to_be_visible()
     expect(page.get_by_test_id("stException")).to_have_count(0)
 
 

@@ -63,11 +63,11 @@ def test_a_text_is_scored_as_by_a_slow_loop_over_the_definition(open_page, bundl
     models = screen.table("Perplexity of the text under each model").set_index("model")
     words = tokenize(text)
     for name, file in MODELS.items():
-        losses, ranks = [], []
+        model, losses, ranks = bundled(file), [], []
         for place, word in enumerate(words):
             ids = torch.from_numpy(encode_prompt(" ".join(words[:place]), vocab).input_ids)
             with torch.inference_mode():
-                p = bundled(file).forward_details(ids)["logits"][0].double().softmax(-1)
+                p = model.forward_details(ids)["logits"][0].double().softmax(-1)
             (target,) = vocab.encode([word])
             losses.append(-math.log(p[target]))
             ranks.append(1 + int((p > p[target]).sum()))

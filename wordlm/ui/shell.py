@@ -22,7 +22,6 @@ _STYLE = Path(__file__).with_name("style.css")
 
 def run_app() -> None:
     """Draw the frame and run the page that the visitor is on."""
-    st.set_page_config("Attention explorer", layout="wide", initial_sidebar_state="collapsed")
     pages = REPOSITORY / "pages"
     page = st.navigation(
         [
@@ -39,6 +38,7 @@ def run_app() -> None:
         ],
         position="top",
     )
+    st.set_page_config(f"{page.title} · Attention explorer", layout="wide", initial_sidebar_state="collapsed")
     st.html(_STYLE)
     say_what_a_link_got_wrong()
     keep_finished_training()
