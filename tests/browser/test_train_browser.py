@@ -68,6 +68,7 @@ def test_two_quick_presses_start_one_run_that_can_be_left_stopped_opened_and_dow
     slider = page.get_by_role("slider", name="After so many updates")
     slider.press("Home")
     expect(page.get_by_text("After 0 updates.")).to_be_visible()
+    settled(page)
 
     with page.expect_download() as download:
         button(page, "Download .npz").first.click()

@@ -1,13 +1,18 @@
 """Opening a page without a browser, and reading what is on it."""
 
 import base64
+import functools
 import json
 import re
 
 import numpy as np
+from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
 from wordlm.files import REPOSITORY
+
+# Every AppTest would look through all installed packages for components: a third of the time of these tests.
+manifest_scanner.scan_component_manifests = functools.cache(manifest_scanner.scan_component_manifests)
 
 
 class Screen:
@@ -17,9 +22,9 @@ class Screen:
         self.app = AppTest.from_file(str(REPOSITORY / "app.py"), default_timeout=60)
         for name, value in params.items():
             self.app.query_params[name] = value
-        self.app.run()
         if page != "explore":
-            self.app.switch_page(f"pages/{page}.py").run()
+            self.app.switch_page(f"pages/{page}.py")
+        self.app.run()
         if prompt is not None:
             self.app.text_input(key="prompt").set_value(prompt).run()
         assert not self.app.exception, self.app.exception

@@ -25,7 +25,8 @@ def changed_artifacts(monkeypatch, tmp_path, ours):
         for group, runs in ours["runs"].items():
             ours["aggregate"][group] = aggregate(runs)
         write_json(tmp_path / "heads" / "comparison.json", ours)
-        (tmp_path / "course.json").write_bytes((ARTIFACTS / "course.json").read_bytes())
+        for name in ("course.json", "vocab.json"):
+            (tmp_path / name).write_bytes((ARTIFACTS / name).read_bytes())
         monkeypatch.setattr("wordlm.ui.resources.ARTIFACTS", tmp_path)
         # The models of the shared controls are not read on this page.
         return ours
@@ -45,10 +46,6 @@ def test_another_file_gives_another_page(open_page, changed_artifacts):
         comparison["runs"]["multihead"][0]["test_loss"] = 1.2345
 
     changed = changed_artifacts(edit)
-    from wordlm.ui import resources
-
-    vocabulary = resources.vocabulary()
-    assert vocabulary  # loaded before the artifacts moved
     screen = open_page("benchmark")
     runs = screen.table("Test loss of every run")
     assert 1.2345 in runs["test loss"].tolist()

@@ -104,6 +104,7 @@ RANGES = {
     "top_k": (0, 4000),
     "top_p": (0.05, 1.0),
     "draw_seed": (0, 10**6),
+    "story": (1, 10**6),
     "steps": (1, MOST_STEPS),
     "batch": (8, 2048),
     "rate": (0.00001, 1.0),
@@ -113,25 +114,34 @@ RANGES = {
 }
 """What the settings of a generation and of a training span, by their names in the URL."""
 
-_LINK_READ, _LINK_WORDS = "link_read", "link_words"
+_LINK_READ, _LINK_WORDS, _LEFT_OUT = "link_read", "link_words", "link_left_out"
 
 
 def say_what_a_link_got_wrong() -> None:
     """Say, on a visitor's first run, which parameters of the link are not offered. Call it before the controls."""
     st.session_state[_LINK_WORDS] = st.container()
+    if not st.session_state.get(_LINK_READ):
+        _leave_out_numbers_that_do_not_fit()
+    for name, asked in st.session_state.pop(_LEFT_OUT, {}).items():
+        _say_left_out(name, asked)
     for name, offered in _OFFERED.items():
         _check_link(name, offered)
-    for name, (low, high) in RANGES.items():
-        asked = st.query_params.get(name)
-        fits = asked is not None and _lies_within(asked, low, high)
-        _check_link(name, [asked] if fits else [])
-        if asked is not None and not fits and not st.session_state.get(_LINK_READ):
-            del st.query_params[name]  # Streamlit itself stumbles over infinity
 
 
 def link_is_read() -> None:
     """Remember that the link was read, so that its mistakes are told once."""
     st.session_state[_LINK_READ] = True
+
+
+def _leave_out_numbers_that_do_not_fit() -> None:
+    """Take them out of the link and run anew: Streamlit stumbles over infinity, and reads the link before the page."""
+    asked = {name: st.query_params[name] for name in RANGES if name in st.query_params}
+    unfit = {name: text for name, text in asked.items() if not _lies_within(text, *RANGES[name])}
+    if unfit:
+        for name in unfit:
+            del st.query_params[name]
+        st.session_state[_LEFT_OUT] = unfit
+        st.rerun()
 
 
 def _lies_within(text: str, low: float, high: float) -> bool:
@@ -142,13 +152,16 @@ def _lies_within(text: str, low: float, high: float) -> bool:
 
 
 def _check_link(name: str, offered: Sequence[str]) -> None:
-    if st.session_state.get(_LINK_READ):
-        return
-    for asked in st.query_params.get_all(name):
-        if asked not in offered:
-            st.session_state[_LINK_WORDS].warning(
-                f"The link asks for {name} = {for_markdown(shortened(asked))}, which is not offered; it is left out."
-            )
+    if not st.session_state.get(_LINK_READ):
+        for asked in st.query_params.get_all(name):
+            if asked not in offered:
+                _say_left_out(name, asked)
+
+
+def _say_left_out(name: str, asked: str) -> None:
+    st.session_state[_LINK_WORDS].warning(
+        f"The link asks for {name} = {for_markdown(shortened(asked))}, which is not offered; it is left out."
+    )
 
 
 def draw_shared_controls() -> None:
