@@ -68,7 +68,7 @@ def test_the_quiz_is_answered_by_the_keyboard_alone(page, server):
     expect(page.get_by_text("Question 2 of")).to_be_visible()
 
 
-def test_a_term_in_a_text_opens_the_glossary_in_a_new_tab(page, server):
+def test_the_glossary_opens_in_a_new_tab_from_a_term_and_over_any_page_from_its_button(page, server):
     page.goto(f"{server}/")
     link = page.get_by_role("link", name="query", exact=True).first
     with page.context.expect_page() as opened:
@@ -77,9 +77,6 @@ def test_a_term_in_a_text_opens_the_glossary_in_a_new_tab(page, server):
     expect(glossary.get_by_text("The vector with which a word looks at others")).to_be_visible()
     expect(glossary.locator("dt")).to_have_count(1)
 
-
-def test_the_glossary_opens_over_a_page_and_is_searched(page, server):
-    page.goto(f"{server}/benchmark")
     button(page, "Glossary").click()
     dialog = page.get_by_role("dialog")
     dialog.get_by_role("textbox", name="Search").fill("softmax")

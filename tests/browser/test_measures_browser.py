@@ -5,26 +5,23 @@ from playwright.sync_api import expect
 ODD_TEXT = "<s> </script> $x$ *a* :smile: &lt; _b_"
 
 
-def test_an_odd_text_is_shown_and_scored_as_typed(page, server):
+def test_a_list_gives_its_perplexity_and_an_odd_text_is_scored_as_typed(page, server):
     page.goto(f"{server}/perplexity")
     expect(page.get_by_test_id("stMetricValue").nth(2)).to_have_text("4.0000")
+    box = page.get_by_role("textbox", name="Probabilities")
+    box.fill("50%\n1/32")
+    box.press("Control+Enter")
+    expect(page.get_by_test_id("stMetricValue").nth(2)).to_have_text("8.0000")
+    box.fill("0.5, 1.5")
+    box.press("Control+Enter")
+    expect(page.get_by_text("entry 2, 1.5, is above 1")).to_be_visible()
+
     box = page.get_by_role("textbox", name="Text", exact=True)
     box.fill(ODD_TEXT)
     box.press("Control+Enter")
     words = page.locator(".surprisal span")
     expect(words).to_have_text([*"<s></", "script", *">$x$*a*:", "smile", *":&", "lt", *";_b_"])
     expect(page.get_by_text("are unknown to the vocabulary")).to_be_visible()
-
-
-def test_a_pasted_list_gives_its_perplexity(page, server):
-    page.goto(f"{server}/perplexity")
-    box = page.get_by_role("textbox", name="Probabilities")
-    box.fill("50%\n1/8")
-    box.press("Control+Enter")
-    expect(page.get_by_test_id("stMetricValue").nth(2)).to_have_text("4.0000")
-    box.fill("0.5, 1.5")
-    box.press("Control+Enter")
-    expect(page.get_by_text("entry 2, 1.5, is above 1")).to_be_visible()
 
 
 def test_the_benchmark_shows_its_pictures_and_refuses_a_wrong_file(page, server):
