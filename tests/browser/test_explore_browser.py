@@ -58,17 +58,12 @@ def test_a_phone_shows_prompt_then_tokens_then_one_head(browser, server):
     context.close()
 
 
-def test_a_very_long_word_never_widens_the_page(page, server):
+def test_a_very_long_word_never_widens_the_page_and_a_narrow_window_scrolls_from_head_to_head(page, server):
     page.goto(f"{server}/?prompt={'x' * 3000}+ran")
     expect(page.locator(".heads-said")).to_contain_text("ran looks most at")
     assert page.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth") <= 1366
-
-
-def test_a_narrow_window_scrolls_from_head_to_head(browser, server):
-    page = browser.new_page(viewport={"width": 390, "height": 844})
-    page.goto(server)
+    page.set_viewport_size({"width": 390, "height": 844})
     picture = page.locator("[class*=st-key-heads] .js-plotly-plot")
     expect(picture.locator(".annotation", has_text="head")).to_have_count(4)
     assert picture.bounding_box()["width"] > 1000
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    page.close()
