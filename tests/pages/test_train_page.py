@@ -91,6 +91,18 @@ def test_a_trained_model_opens_in_explore_under_its_own_name(open_train, vocab):
     assert any(weights.index.str.startswith("4 heads, seed 11")), "the bundled ones stand beside it"
 
 
+@pytest.mark.parametrize(
+    ("name", "asked", "default"),
+    [("steps", "12.5", 100), ("batch", "1e309", 512), ("rate", "", 0.003), ("train_seed", "nan", 11)],
+)
+def test_a_number_of_a_link_that_does_not_fit_is_named_and_left_out(open_page, name, asked, default):
+    screen = open_page("train", **{name: asked, "validations": "7"})
+    (warning,) = screen.app.warning
+    assert f"asks for {name} = {asked or 'nothing'}, which is not offered" in warning.value.replace("\\", "")
+    assert screen.app.number_input(key=name).value == pytest.approx(default)
+    assert screen.app.number_input(key="validations").value == 7
+
+
 @pytest.mark.parametrize("words", ["the bundled one", "its own"])
 @pytest.mark.parametrize("trained", ["MLP", "2"])
 def test_every_page_can_show_an_own_model(open_train, words, trained):

@@ -98,6 +98,7 @@ _OFFERED = {
     "precision": get_args(Precision),
     "part": PARTS,
 }
+_CHOICES = {*_OFFERED, HEAD, "chapter", "browser_model"}
 RANGES = {
     "limit": (5, 200),
     "temperature": (0.0, 2.0),
@@ -121,7 +122,7 @@ def say_what_a_link_got_wrong() -> None:
     """Say, on a visitor's first run, which parameters of the link are not offered. Call it before the controls."""
     st.session_state[_LINK_WORDS] = st.container()
     if not st.session_state.get(_LINK_READ):
-        _leave_out_numbers_that_do_not_fit()
+        _leave_out_what_breaks_a_control()
     for name, asked in st.session_state.pop(_LEFT_OUT, {}).items():
         _say_left_out(name, asked)
     for name, offered in _OFFERED.items():
@@ -133,10 +134,16 @@ def link_is_read() -> None:
     st.session_state[_LINK_READ] = True
 
 
-def _leave_out_numbers_that_do_not_fit() -> None:
-    """Take them out of the link and run anew: Streamlit stumbles over infinity, and reads the link before the page."""
-    asked = {name: st.query_params[name] for name in RANGES if name in st.query_params}
-    unfit = {name: text for name, text in asked.items() if not _lies_within(text, *RANGES[name])}
+def _leave_out_what_breaks_a_control() -> None:
+    """Take out of the link what Streamlit stumbles over, infinity and empty choices, and run anew.
+
+    Streamlit seeds its controls from the link as it was when the run began.
+    """
+    unfit = {
+        name: text
+        for name, text in st.query_params.items()
+        if (name in RANGES and not _lies_within(text, *RANGES[name])) or (name in _CHOICES and not text)
+    }
     if unfit:
         for name in unfit:
             del st.query_params[name]
@@ -146,9 +153,10 @@ def _leave_out_numbers_that_do_not_fit() -> None:
 
 def _lies_within(text: str, low: float, high: float) -> bool:
     try:
-        return low <= float(text) <= high
+        number = float(text)
     except ValueError:
         return False
+    return low <= number <= high and (isinstance(low, float) or number.is_integer())
 
 
 def _check_link(name: str, offered: Sequence[str]) -> None:
@@ -160,7 +168,8 @@ def _check_link(name: str, offered: Sequence[str]) -> None:
 
 def _say_left_out(name: str, asked: str) -> None:
     st.session_state[_LINK_WORDS].warning(
-        f"The link asks for {name} = {for_markdown(shortened(asked))}, which is not offered; it is left out."
+        f"The link asks for {name} = {for_markdown(shortened(asked)) or 'nothing'}, "
+        "which is not offered; it is left out."
     )
 
 
@@ -203,10 +212,8 @@ def draw_shared_controls() -> None:
 def shared_choice() -> Choice:
     """Return what the shared controls say."""
     state = st.session_state
-    seed = state[SEED] or SEEDS[0]
-    chosen = checkpoint(state[MODEL] or DEFAULT_MODEL, seed)
-    text = state[PROMPT] or ""
-    return Choice(text, encode(text, chosen), chosen, seed)
+    text, chosen = state[PROMPT] or "", checkpoint(state[MODEL], state[SEED])
+    return Choice(text, encode(text, chosen), chosen, state[SEED])
 
 
 def nothing_to_see_without_heads(choice: Choice) -> bool:
@@ -281,7 +288,7 @@ def choose_head(heads: int) -> int:
     _check_link(HEAD, options)
     _forget_unless_offered(HEAD, options)
     chosen = st.segmented_control("Head", options, default="1", required=True, key=HEAD, bind="query-params")
-    return int(chosen or 1) - 1
+    return int(chosen) - 1
 
 
 def choose_picture(heads: int, head: int) -> list[int]:
@@ -353,7 +360,7 @@ def choose_other_model(beside: Checkpoint) -> Checkpoint:
         seed = st.segmented_control(
             "Seed of B", SEEDS, default=SEEDS[0], required=True, key=OTHER_SEED, bind="query-params"
         )
-    chosen = checkpoint(model or default, seed or SEEDS[0])
+    chosen = checkpoint(model, seed)
     if not set(offered) & set(MODELS):
         explain(f"{beside.title} reads words by a vocabulary of its own, so only models with that one stand beside it.")
     elif chosen.seed != seed and not chosen.digest:

@@ -78,7 +78,6 @@ def choose_stories() -> Corpus | None:
                 help="With the bundled one the new model can stand beside the bundled models. With its own, "
                 "the 4,000 most frequent words of these stories, it stands alone.",
             )
-    source, words = source or SMOKE, words or VOCABULARIES[0]  # an empty value in a link
     explain(_ABOUT[source])
     try:
         match source:
@@ -153,8 +152,7 @@ def choose_settings() -> tuple[str, TrainConfig]:
 
     def number(label: str, name: str, value: float, step: float, **options: Any) -> float:
         low, high = RANGES[name]
-        given = st.number_input(label, low, high, value, step, key=name, bind="query-params", **options)
-        return value if given is None else given  # an empty value in a link
+        return st.number_input(label, low, high, value, step, key=name, bind="query-params", **options)
 
     with st.container(horizontal=True, vertical_alignment="bottom"):
         model = st.segmented_control(
@@ -186,7 +184,6 @@ def choose_settings() -> tuple[str, TrainConfig]:
                 help="bf16 computes the matrix products with fewer digits: faster where the processor has it.",
             )
     every = math.ceil(steps / validations)
-    model, precision = model or str(DEFAULT_HEADS), precision or "fp32"  # an empty value in a link
     return model, TrainConfig(int(steps), int(batch), rate, decay, int(seed), every, precision)
 
 
