@@ -21,7 +21,6 @@ from tests.browser.conftest import start_server, stop_server
 from wordlm.files import ARTIFACTS
 from wordlm.text import Vocab
 
-LIMIT_SECONDS = 1.0
 WORDS = Vocab.load(ARTIFACTS / "vocab.json").itos[4:1500]
 
 

@@ -67,12 +67,6 @@ def faults(page: Page) -> list:
     return [(violation["id"], [node["html"] for node in violation["nodes"]]) for violation in found["violations"]]
 
 
-def use_colours(page: Page, scheme: str) -> None:
-    page.emulate_media(color_scheme=scheme)
-    expect(page.locator(".stApp")).to_have_css("color-scheme", scheme)
-    page.wait_for_timeout(300)  # the colours change in a transition
-
-
 @pytest.mark.parametrize("title", TITLES)
 def test_a_page_keeps_to_wcag_in_light_and_dark(desk, title):
     go_to(desk, title, DESK)
