@@ -46,8 +46,8 @@ else:
 st.subheader("How well does a model expect a text?")
 explain(
     "Each word is scored after the up to 64 positions before it, exactly as in training: the first after the start "
-    f"mark alone. The end of the text is not scored. "
-    f"The deeper the tint, the bigger the surprise of {choice.checkpoint.name}."
+    "mark alone. The end of the text is not scored. The deeper the tint, the bigger the surprise of "
+    f"{choice.checkpoint.name}."
 )
 controls.say_other_seed(choice)
 text = st.text_area("Text", view.EXAMPLE_TEXT, height=120, key="text", persist_state="session")

@@ -308,9 +308,8 @@ def swap_the_queries(rng: random.Random) -> Question:
     return Question(
         4,
         "predict",
-        f"These are the rows of two heads that share their keys. You swap their two queries. Which weight does head "
-        f"1 then "
-        f"give to *{word}*? Two decimals will do.",
+        "These are the rows of two heads that share their keys. You swap their two queries. Which weight does head 1 "
+        f"then give to *{word}*? Two decimals will do.",
         float(after),
         f"The query makes the row, so the rows swap with the queries: {before:.3f} becomes {after:.3f}.",
         hint="The keys are the same for both heads. So which row goes with which query?",
@@ -346,9 +345,8 @@ def without_the_scale(rng: random.Random) -> Question:
         "predict",
         f"Queries and keys are random and {width} wide. You leave the scale out. What do the rows of weights become?",
         "nearly hard pointers" if grows else "more even",
-        f"The scores spread by {without['spread']:.1f} instead of {scaled['spread']:.1f}. The largest of 8 weights "
-        f"is then "
-        f"{without['largest']:.2f} on average, not {scaled['largest']:.2f}: the softmax is saturating.",
+        f"The scores spread by {without['spread']:.1f} instead of {scaled['spread']:.1f}. The largest of 8 weights is "
+        f"then {without['largest']:.2f} on average, not {scaled['largest']:.2f}: the softmax is saturating.",
         _shuffled(
             rng,
             "nearly hard pointers",
@@ -371,8 +369,7 @@ def mask_after_the_softmax(rng: random.Random) -> Question:
         5,
         "number",
         f"All scores of {n} words are equal. Somebody sets later keys to 0 after the softmax, not to minus infinity "
-        f"before "
-        f"it. To what does row {row} then sum? Two decimals will do.",
+        f"before it. To what does row {row} then sum? Two decimals will do.",
         total,
         f"The softmax gave 1/{n} to each of {n} keys, and row {row} keeps {row}: {row}/{n} = {total:.3f}. "
         "Minus infinity before the softmax leaves 1.",

@@ -39,8 +39,8 @@ def heads_in_words(weights: np.ndarray, prompt: EncodedPrompt, query: int) -> No
         key = int(row.argmax())
         said.append(
             f'<span><i style="background:{head_hue(head)}"></i>head {head + 1}: '
-            f"<b>{label_html(prompt.typed[query])}</b> looks most at "
-            f"<b>{label_html(prompt.labels[key])}</b>, {row[key]:.3f}</span>"
+            f"<b>{label_html(prompt.typed[query])}</b> looks most at <b>{label_html(prompt.labels[key])}</b>, "
+            f"{row[key]:.3f}</span>"
         )
     st.html(f'<div class="heads-said">{"".join(said)}</div>')
 

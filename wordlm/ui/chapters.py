@@ -48,16 +48,14 @@ def bottleneck(choice: Choice) -> None:
     """Two wishes, one head against two."""
     subject, object_ = (course.WISH_WORDS[place] for place in (course.SUBJECT, course.OBJECT))
     say(
-        "Attention lets a word gather from other words what it needs. It compares its query with the key of each "
-        "word; how "
-        "well they fit is the score. From the scores come weights, and the word takes in the values, weighted. One "
-        "such "
-        "set of queries, keys and values is a head."
+        "Attention lets a word gather from other words what it needs. It compares its query with the key of each word; "
+        "how well they fit is the score. From the scores come weights, and the word takes in the values, weighted. One "
+        "such set of queries, keys and values is a head."
     )
     say(
         f"A word may need two things at once. Here it wants to see the subject, *{subject}*, and the object, "
-        f"*{object_}*. "
-        "One head turns its scores into one distribution by a softmax, so the two wishes share the weights."
+        f"*{object_}*. One head turns its scores into one distribution by a softmax, so the two wishes share the "
+        "weights."
     )
     left, right = st.columns(2)
     first = left.slider(f"Wish to see {subject}, in points of score", 0.0, 8.0, 4.0, 0.5, key="wish_subject")
@@ -89,15 +87,13 @@ def split(choice: Choice) -> None:
     except ValueError as error:
         st.warning(
             f"{width} / {heads} = {width / heads:.2f}: the coordinates cannot be shared out evenly. So the model "
-            f"refuses, "
-            f"in the words of its code: *{for_markdown(str(error))}*."
+            f"refuses, in the words of its code: *{for_markdown(str(error))}*."
         )
     else:
         ours = course.head_width(D_MODEL, DEFAULT_HEADS)
         say(
             f"Width {width} with {heads} heads makes {each} each. Our model has width {D_MODEL} and {DEFAULT_HEADS} "
-            f"heads, "
-            f"which makes {ours}."
+            f"heads, which makes {ours}."
         )
         text_table(course.split_shapes(width, heads), "split_shapes", alt="Shapes on the way through the block")
         say(
@@ -115,8 +111,8 @@ def split(choice: Choice) -> None:
     shared, kept = growth.iloc[-1, 2], growth.iloc[-1, 3]
     say(
         f"At width {width}, {counts[-1]} heads that share have {shared:,} parameters; if each keeps the full width, "
-        f"{kept:,}, "
-        f"which is {kept / shared:g} times as many. Sharing asks whether more patterns help at the same price."
+        f"{kept:,}, which is {kept / shared:g} times as many. Sharing asks whether more patterns help at the same "
+        "price."
     )
     st.page_link("pages/benchmark.py", label="The Benchmark has the answer for this model")
 
@@ -124,9 +120,8 @@ def split(choice: Choice) -> None:
 def one_vector(choice: Choice) -> None:
     """Slicing a vector against projecting it, with numbers to edit."""
     say(
-        "Two heads of width 2 read one vector of 4 numbers. Either each gets a slice of it, or each has a "
-        "projection of its "
-        "own that reads all of it. Edit the numbers; an empty cell counts as 0."
+        "Two heads of width 2 read one vector of 4 numbers. Either each gets a slice of it, or each has a projection "
+        "of its own that reads all of it. Edit the numbers; an empty cell counts as 0."
     )
     columns = ["1", "2", "3", "4"]
     fixed_names = {"_index": st.column_config.Column(disabled=True)}
@@ -154,9 +149,8 @@ def one_vector(choice: Choice) -> None:
     change = (course.two_heads_from(nudged, matrices[:2], matrices[2:]) - result).abs().sum(axis=1)
     say(
         f"Add 1 to the fourth number. The two coordinates of head 1 then change by {change['slice, head 1']:.3f} in "
-        f"all "
-        f"with the slice, and by {change['projection, head 1']:.3f} with the projection. A slice is the projection "
-        f"whose rows are one-hot."
+        f"all with the slice, and by {change['projection, head 1']:.3f} with the projection. A slice is the projection "
+        "whose rows are one-hot."
     )
 
 
@@ -164,8 +158,7 @@ def two_patterns(choice: Choice) -> None:
     """Swap two queries, and the patterns swap with them."""
     say(
         f"Three tokens: {', '.join(course.TRIO)}. The last looks back with two heads. Both heads know the same keys "
-        f"here, so "
-        "the query alone makes the pattern."
+        "here, so the query alone makes the pattern."
     )
 
     def swap() -> None:
@@ -187,8 +180,7 @@ def two_patterns(choice: Choice) -> None:
     first, second = rows.loc["head 1"], rows.loc["head 2"]
     say(
         f"Head 1 looks most at *{first.idxmax()}*, {first.max():.3f}; head 2 at *{second.idxmax()}*, "
-        f"{second.max():.3f}. "
-        "Swap the queries and the rows change places."
+        f"{second.max():.3f}. Swap the queries and the rows change places."
     )
     _see_for_yourself()
 
@@ -196,9 +188,9 @@ def two_patterns(choice: Choice) -> None:
 def message(choice: Choice) -> None:
     """Scale, mask, softmax, weighted sum, output projection."""
     say(
-        "A query meets every key: their dot product is the score. The score is divided by the root of the head "
-        "width. Later "
-        "keys get negative infinity. The softmax makes weights of a row. The weighted sum of the values is the message."
+        "A query meets every key: their dot product is the score. The score is divided by the root of the head width. "
+        "Later keys get negative infinity. The softmax makes weights of a row. The weighted sum of the values is the "
+        "message."
     )
     query = course.vector_text(course.TRIO_QUERIES[0])
     explain(f"The last of three tokens, *{course.TRIO[-1]}*, looks with the query {query}. One line a key.")
@@ -221,8 +213,7 @@ def message(choice: Choice) -> None:
         f"Queries and keys are random here. At width {width} the scores spread by {drawn['spread']:.2f} "
         f"{'with' if scaled else 'without'} the scale; the root of the width is {math.sqrt(width):.2f}. The largest of "
         f"{course.SPREAD_KEYS} weights is {drawn['largest']:.2f} on average. Of a gradient, {drawn['passes']:.3f} "
-        f"passes it. "
-        "When that is near 0, the softmax is saturating."
+        "passes it. When that is near 0, the softmax is saturating."
     )
     st.markdown("**Why minus infinity, and why before the softmax?**")
     way = st.segmented_control(
@@ -261,8 +252,7 @@ def message(choice: Choice) -> None:
     else:
         say(
             f"In {chosen.title}, a head's message has {own} numbers. Added as it is, it could change only its own "
-            f"{own} of "
-            f"{D_MODEL} coordinates. The output projection lets it write into {whole}."
+            f"{own} of {D_MODEL} coordinates. The output projection lets it write into {whole}."
         )
 
 
@@ -278,9 +268,8 @@ def built_in(choice: Choice) -> None:
     sharpest, average = course.hidden_by_the_average(inspection_of(chosen, prompt.ids).weights)
     hides = model.heads > 1 and sharpest - average > 0.05
     say(
-        f"By default the layer returns the mean of the weights over the heads, here {model.heads}. In the last row "
-        f"of your "
-        f"prompt the largest weight of any head is {sharpest:.3f}; the largest of the mean is {average:.3f}. "
+        f"By default the layer returns the mean of the weights over the heads, here {model.heads}. In the last row of "
+        f"your prompt the largest weight of any head is {sharpest:.3f}; the largest of the mean is {average:.3f}. "
         + ("The mean hides which head looked where." if hides else "Here there is little that the mean could hide.")
     )
 
@@ -289,8 +278,7 @@ def not_modules(choice: Choice) -> None:
     """Names are hypotheses, ablation is a test, and induction is not to be found here."""
     say(
         "It is tempting to name a head after what its picture shows. A name is a hypothesis; ablation is a test. "
-        "Switch the "
-        "head off, and see how the loss on the test set rises."
+        "Switch the head off, and see how the loss on the test set rises."
     )
     chosen, _ = _with_heads(choice)
     stored = ablation_of(chosen)
@@ -307,15 +295,13 @@ def not_modules(choice: Choice) -> None:
         else:
             say(
                 f"Of {chosen.name}, {rises.idxmax()} is worth most: without it the loss rises by {rises.max():.4f} "
-                f"nats. "
-                f"Without {rises.idxmin()} it rises by {rises.min():.4f}."
+                f"nats. Without {rises.idxmin()} it rises by {rises.min():.4f}."
             )
     _see_for_yourself()
     st.markdown("**Is there an induction head?**")
     say(
-        "Show random words twice over: A B … A B. A head that copies would look from the second A at the first B, "
-        "and the "
-        "second showing would hardly surprise the model."
+        "Show random words twice over: A B … A B. A head that copies would look from the second A at the first B, and "
+        "the second showing would hardly surprise the model."
     )
     draw = st.slider("Seed of the random words", 0, 20, 0, key="induction_seed")
     found = _induction(chosen, draw)
@@ -324,18 +310,15 @@ def not_modules(choice: Choice) -> None:
     explain("The induction score is the mean weight on the word that followed the last time.")
     best = int(found.scores.argmax())
     say(
-        f"Even weights would score {found.even:.3f}; head {best + 1} has the highest score, "
-        f"{found.scores[best]:.3f}. Mean "
-        f"surprisal: {found.first:.2f} nats in the first showing, {found.second:.2f} in the second. (Random words "
-        f"surprise "
-        f"more than even chances, {math.log(len(vocabulary_of(chosen))):.2f}: the model expects sentences.)"
+        f"Even weights would score {found.even:.3f}; head {best + 1} has the highest score, {found.scores[best]:.3f}. "
+        f"Mean surprisal: {found.first:.2f} nats in the first showing, {found.second:.2f} in the second. (Random words "
+        f"surprise more than even chances, {math.log(len(vocabulary_of(chosen))):.2f}: the model expects sentences.)"
     )
     # A head that copies puts most of its weight there, and the words of the second showing become easy.
     if found.scores[best] < 0.5 and found.second > 0.5 * found.first:
         say(
-            "So no head copies here. That is as expected: one head must first mark which word came before, and "
-            "another must "
-            "use the mark. That takes two blocks, and this model has one."
+            "So no head copies here. That is as expected: one head must first mark which word came before, and another "
+            "must use the mark. That takes two blocks, and this model has one."
         )
     else:
         say(
@@ -353,8 +336,7 @@ def cost(choice: Choice) -> None:
     """A calculator of memory, with a chart against the length."""
     say(
         "Each head has a weight for each pair of words, so the score matrix takes length² × heads numbers. When a "
-        "model "
-        "writes, it keeps keys and values in a key-value cache. Heads can share them: in groups, or all one set."
+        "model writes, it keeps keys and values in a key-value cache. Heads can share them: in groups, or all one set."
     )
     columns = st.columns(3)
     length = columns[0].select_slider("Length in tokens", [2**k for k in range(6, 18)], 4096, key="cost_length")
@@ -384,22 +366,18 @@ def cost(choice: Choice) -> None:
     operations = course.attention_operations(length, width, layers)
     one_layer = course.score_bytes(length, heads, precision, 1) / 2**20
     say(
-        f"Training keeps the weights of all layers for the gradient: {table.iloc[0, 2]:,.1f} MiB. Reading alone "
-        f"needs those of "
-        f"one layer at a time: {one_layer:,.1f} MiB. Fused attention makes them piece by piece and keeps neither. "
-        f"It does not "
-        f"save the work: {operations / 1e9:,.1f} billion multiplications and additions, whatever the number of "
-        f"heads. Nor "
-        "does it change the cache."
+        f"Training keeps the weights of all layers for the gradient: {table.iloc[0, 2]:,.1f} MiB. Reading alone needs "
+        f"those of one layer at a time: {one_layer:,.1f} MiB. Fused attention makes them piece by piece and keeps "
+        f"neither. It does not save the work: {operations / 1e9:,.1f} billion multiplications and additions, whatever "
+        "the number of heads. Nor does it change the cache."
     )
 
 
 def reading_a_loss(choice: Choice) -> None:
     """From one probability to loss and perplexity."""
     say(
-        "A model gives the word that comes a probability p. Its loss is −ln p, the surprisal. The mean over many "
-        "words is the "
-        "cross-entropy, and its exponential the perplexity."
+        "A model gives the word that comes a probability p. Its loss is −ln p, the surprisal. The mean over many words "
+        "is the cross-entropy, and its exponential the perplexity."
     )
     first = st.slider("Probability of the first word", 0.01, 1.0, 0.5, 0.01, key="loss_first")
     second = st.slider("Probability of the second word", 0.01, 1.0, 0.02, 0.01, key="loss_second")

@@ -19,9 +19,8 @@ def say_rows(seen: dict[str, Inspection], prompt: EncodedPrompt, query: int) -> 
     rows = [(name, head, s.weights[head, query]) for name, s in seen.items() for head in range(s.heads)]
     name, head, row = max(rows, key=lambda entry: entry[2].max())
     st.html(
-        f"<p>Most sharply looks head {head + 1} of {for_html(name)}: "
-        f"<b>{label_html(prompt.typed[query])}</b> at <b>{label_html(prompt.labels[int(row.argmax())])}</b>, "
-        f"{row.max():.3f}.</p>"
+        f"<p>Most sharply looks head {head + 1} of {for_html(name)}: <b>{label_html(prompt.typed[query])}</b> at "
+        f"<b>{label_html(prompt.labels[int(row.argmax())])}</b>, {row.max():.3f}.</p>"
     )
 
 
@@ -47,8 +46,8 @@ def compare_surprisal(prompt: EncodedPrompt, surprisals: dict[str, np.ndarray], 
     widest = int(table["B − A"].abs().idxmax())
     means = "; ".join(f"{for_html(name)}: {values.mean():.4f}" for name, values in surprisals.items())
     st.html(
-        f"<p>Mean surprisal in nats per word. {means}. "
-        f"They differ most at <b>{label_html(table['word'][widest])}</b>.</p>"
+        f"<p>Mean surprisal in nats per word. {means}. They differ most at "
+        f"<b>{label_html(table['word'][widest])}</b>.</p>"
     )
     picture = figures["Surprisal of each typed word"]
     picture_and_table(picture, table, "surprisal", alt="Surprisal of each typed word under A and B", decimals=4)

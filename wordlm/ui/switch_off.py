@@ -47,8 +47,8 @@ def say_next_word_effect(effect: PromptEffect, vocab: Vocab, without: str) -> No
     before, after = int(effect.before.argmax()), int(effect.after.argmax())
     st.html(
         f"<p>With all heads the likeliest next word is <b>{for_html(vocab.itos[before])}</b>, "
-        f"{effect.before[before]:.3f}; "
-        f"{without} it is <b>{for_html(vocab.itos[after])}</b>, {effect.after[after]:.3f}.</p>"
+        f"{effect.before[before]:.3f}; {without} it is <b>{for_html(vocab.itos[after])}</b>, "
+        f"{effect.after[after]:.3f}.</p>"
     )
 
 

@@ -22,9 +22,8 @@ STOPS = (
     Stop(
         "explore",
         "Explore",
-        "Type a prompt: each word becomes a token. Each square below is one head (the MLP has none); the outlined "
-        "row says "
-        "where your word looks.",
+        "Type a prompt: each word becomes a token. Each square below is one head (the MLP has none); the outlined row "
+        "says where your word looks.",
     ),
     Stop("explore", "Explore", "Scroll to *How is one weight made?* There the model's arithmetic is done by hand."),
     Stop(
