@@ -22,7 +22,8 @@ with st.expander("Add a comparison of your own"):
     own = view.uploaded_comparison()
 shown = ours
 if own is not None:
-    chosen = st.segmented_control("Show", ["ours", "yours", "both"], default="both", required=True, key="source")
+    sources = ["ours", "yours", "both"]
+    chosen = st.segmented_control("Show", sources, default="both", required=True, key="source", persist_state="session")
     shown = {"ours": ours, "yours": own, "both": beside(ours, own)}[chosen]
 
 summary = summary_table(shown)

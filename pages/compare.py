@@ -5,7 +5,7 @@ inside_app()
 import pandas as pd
 import streamlit as st
 
-from wordlm.compare import best_matching, head_distances
+from wordlm.compare import head_distances
 from wordlm.inspection import head_measures, weight_table
 from wordlm.ui import blocks, charts, controls
 from wordlm.ui import compare as view
@@ -56,7 +56,7 @@ if with_heads:
     ).reset_index(level=0)
     view.say_rows(with_heads, prompt, query)
     blocks.check_strip(*(seen.checks for seen in with_heads.values()))
-    st.page_link("pages/switch_off.py", label="Weights are evidence, not explanation: switch a head off and see")
+    blocks.see_for_yourself()
     explain("How each head spreads these weights.")
     blocks.number_table(measures, "measures", alt="How each head spreads its weights", help=blocks.MEASURE_HELP)
     tables["How each head spreads its weights"] = measures
@@ -111,7 +111,7 @@ explain(
     "Each head gets one partner, so that all the pairs together are as alike as can be."
 )
 first = checkpoint("4", SEEDS[0])
-partners = view.partner_table(first, {s: likeness_of(first, checkpoint("4", s)) for s in SEEDS[1:]}, best_matching)
+partners = view.partner_table(first, {s: likeness_of(first, checkpoint("4", s)) for s in SEEDS[1:]})
 view.say_partners(partners, SEEDS)
 blocks.number_table(partners, "partners", alt="Which head of another seed each head is matched with")
 tables["Heads matched across seeds"] = partners

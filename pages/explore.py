@@ -81,7 +81,7 @@ if has_heads:
     st.caption(f"How {chosen.name} spreads the weights of {blocks.quoted(prompt, query)}, head by head.")
     blocks.number_table(measures, "head_measures", alt="How each head spreads its weights", help=blocks.MEASURE_HELP)
     tables["How each head spreads its weights"] = measures
-    st.page_link("pages/switch_off.py", label="Weights are evidence, not explanation: switch a head off and see")
+    blocks.see_for_yourself()
 
     st.subheader("How is one weight made?")
     explain(

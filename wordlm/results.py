@@ -25,7 +25,7 @@ def check_comparison(value: Any) -> dict[str, Any]:
             _check_run(f"{where}[{place}]", run)
         seeds = [run["seed"] for run in runs]
         _expect(len(set(seeds)) == len(seeds), where, "has a seed twice")
-        _check_aggregate(f"aggregate.{group}", value["aggregate"].get(group))
+        check_aggregate(f"aggregate.{group}", value["aggregate"].get(group))
     for group in value["aggregate"]:
         _expect(group in value["runs"], f"aggregate.{group}", "has no runs")
     baselines = value.get("baselines", {})
@@ -54,7 +54,8 @@ def _check_run(where: str, run: Any) -> None:
             _expect_number(f"{where}.history[{place}].{field}", entry.get(field))
 
 
-def _check_aggregate(where: str, summary: Any) -> None:
+def check_aggregate(where: str, summary: Any) -> None:
+    """Raise a `ValueError` that names the field unless `summary` holds mean and deviation of every metric."""
     _expect(isinstance(summary, dict), where, "is missing or is no object")
     for metric in METRICS:
         entry = summary.get(metric)

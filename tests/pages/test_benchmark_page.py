@@ -7,7 +7,7 @@ import pytest
 
 from tests.pages.screen import array
 from wordlm.files import ARTIFACTS, read_json, write_json
-from wordlm.results import summary_table
+from wordlm.results import in_order, summary_table
 from wordlm.run_head_comparison import aggregate
 
 
@@ -77,7 +77,7 @@ def test_missing_runs_are_said_to_be_missing(open_page, changed_artifacts):
 
 def test_every_run_s_curve_has_its_kept_step_marked(open_page, ours):
     traces = open_page("benchmark").figure("curves")["data"]
-    runs = [run for group in ours["runs"].values() for run in group]
+    runs = [run for _, group in in_order(ours["runs"]) for run in group]
     assert len(traces) == len(runs)
     for trace, run in zip(traces, runs, strict=True):
         starred = [
@@ -116,8 +116,18 @@ def test_conditions_are_those_of_the_file(open_page, ours):
 
 def upload(screen, content: bytes):
     screen.app.file_uploader(key="own").set_value(("comparison.json", content, "application/json")).run()
-    assert not screen.app.exception
     return screen
+
+
+def test_an_uploaded_comparison_is_kept_while_the_visitor_is_on_another_page(open_page, ours):
+    screen = open_page("benchmark")
+    upload(screen, json.dumps(ours).encode())
+    screen.app.segmented_control(key="source").set_value("yours").run()
+    screen.app.switch_page("pages/perplexity.py").run()
+    screen.app.switch_page("pages/benchmark.py").run()
+    assert screen.app.segmented_control(key="source").value == "yours"
+    assert "comparison.json is still here" in screen.text.replace("\\", "")
+    assert not screen.app.exception
 
 
 def test_an_uploaded_comparison_is_seen_in_the_same_views(open_page, ours):

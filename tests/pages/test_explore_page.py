@@ -243,6 +243,13 @@ def test_a_seed_that_is_bundled_is_used(open_page, details):
     np.testing.assert_allclose(table.iloc[1:].drop(columns="sum"), expected, atol=1e-6)
 
 
+def test_a_mistake_of_a_link_is_told_once_also_where_a_page_ends_early(open_page):
+    screen = open_page("switch_off", model="MLP", b="99")
+    assert "b = 99, which is not offered" in screen.app.warning[0].value
+    screen.app.segmented_control(key="seed").set_value(29).run()
+    assert not screen.app.warning
+
+
 @pytest.mark.parametrize(
     "params",
     [

@@ -195,3 +195,11 @@ def test_a_chapter_shows_an_own_model_with_its_own_words(open_page, number):
     screen.app.button_group(key="chapter").set_value(str(number)).run()
     assert not screen.app.exception
     assert "This page cannot be shown" not in screen.text
+
+
+def test_what_was_moved_in_a_chapter_is_kept_while_the_visitor_is_on_another_page(open_page):
+    screen = open_page("learn")
+    screen.app.slider(key="wish_subject").set_value(5.5).run()
+    screen.app.switch_page("pages/perplexity.py").run()
+    screen.app.switch_page("pages/learn.py").run()
+    assert screen.app.slider(key="wish_subject").value == 5.5

@@ -103,6 +103,17 @@ def test_a_number_of_a_link_that_does_not_fit_is_named_and_left_out(open_page, n
     assert screen.app.number_input(key="validations").value == 7
 
 
+def test_a_damaged_bundled_model_is_named_beside_a_training(open_train, monkeypatch, tmp_path):
+    (tmp_path / "heads").mkdir()
+    whole = (ARTIFACTS / "heads" / "mlp_seed11.npz").read_bytes()
+    (tmp_path / "heads" / "mlp_seed11.npz").write_bytes(whole[:1000])
+    screen = open_train(trained="MLP", steps="4", validations="1")
+    for module in ("train", "resources"):
+        monkeypatch.setattr(f"wordlm.ui.{module}.ARTIFACTS", tmp_path)
+    train(screen)
+    assert "artifacts/heads/mlp\\_seed11\\.npz is damaged" in screen.text
+
+
 @pytest.mark.parametrize("words", ["the bundled one", "its own"])
 @pytest.mark.parametrize("trained", ["MLP", "2"])
 def test_every_page_can_show_an_own_model(open_train, words, trained):

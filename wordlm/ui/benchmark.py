@@ -11,6 +11,7 @@ from wordlm.results import (
     YOURS,
     check_comparison,
     group_title,
+    in_order,
     listed,
     mean_interval,
     metric_cells,
@@ -20,18 +21,34 @@ from wordlm.ui.charts import ACCENT, LEGEND_ABOVE, SECOND, head_hue
 from wordlm.ui.escape import for_markdown, for_plotly
 from wordlm.ui.glossary import say
 
+_OWN = "own_comparison"
 SEED_SYMBOLS = ("circle", "diamond", "square", "triangle-up", "cross", "star")
 
 
 def uploaded_comparison() -> dict | None:
-    """Let the visitor add a `comparison.json` of their own; return it if it is well formed."""
+    """Let the visitor add a `comparison.json` of their own; return it if it is well formed.
+
+    It is kept in the session, since an upload is forgotten when the page is left.
+    """
+
+    def remember() -> None:
+        file = st.session_state["own"]
+        st.session_state[_OWN] = None if file is None else (file.name, file.getvalue())
+
     file = st.file_uploader(
-        "Your own comparison.json, from run_head_comparison", type="json", max_upload_size=5, key="own"
+        "Your own comparison.json, from run_head_comparison",
+        type="json",
+        max_upload_size=5,
+        key="own",
+        on_change=remember,
     )
-    if file is None:
+    if st.session_state.get(_OWN) is None:
         return None
+    name, content = st.session_state[_OWN]
+    if file is None:
+        st.caption(f"{for_markdown(name)} is still here. Another file takes its place.")
     try:
-        return check_comparison(json.loads(file.getvalue().decode("utf-8")))
+        return check_comparison(json.loads(content.decode("utf-8")))
     except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
         st.error(f"The file is no JSON text: {type(error).__name__}. Choose the comparison.json in your output folder.")
     except ValueError as error:
@@ -70,7 +87,7 @@ def seed_points(runs: pd.DataFrame, baselines: dict) -> go.Figure:
 def validation_curves(comparison: dict) -> go.Figure:
     """Draw the validation loss of every run against its steps, with the chosen step marked."""
     traces = []
-    for place, (group, runs) in enumerate(comparison["runs"].items()):
+    for place, (group, runs) in enumerate(in_order(comparison["runs"])):
         title = for_plotly(group_title(group, runs))
         for number, run in enumerate(runs):
             history = run.get("history", [])

@@ -45,6 +45,7 @@ def heads_in_words(weights: np.ndarray, prompt: EncodedPrompt, query: int) -> No
     st.html(f'<div class="heads-said">{"".join(said)}</div>')
 
 
+FORWARD = ":material/arrow_forward:"
 MEASURE_HELP = {
     "entropy": "How spread out the weights are, in nats: 0 when one key has all, ln of the number of keys at most",
     "effective tokens": "The exponential of the entropy: as many keys as if they shared the weight evenly",
@@ -135,6 +136,11 @@ def picture_and_table(
         st.plotly_chart(figure, key=name, config=MENU, alt=alt)
     with numbers:
         number_table(table, f"{name}_table", alt=alt, index=index, decimals=decimals)
+
+
+def see_for_yourself() -> None:
+    """Lead to the page where heads are switched off."""
+    st.page_link("pages/switch_off.py", label="Weights are evidence, not proof: switch a head off", icon=FORWARD)
 
 
 def take_away(name: str, title: str, text: str, checkpoints: list[Checkpoint], tables: dict, figures: dict) -> None:

@@ -15,7 +15,7 @@ from wordlm.measures import losses_of_probabilities, perplexity
 from wordlm.models import D_MODEL, DEFAULT_HEADS, build_model, count_parameters
 from wordlm.text import EncodedPrompt
 from wordlm.ui import charts
-from wordlm.ui.blocks import number_table, picture_and_table, text_table
+from wordlm.ui.blocks import FORWARD, number_table, picture_and_table, see_for_yourself, text_table
 from wordlm.ui.controls import Choice
 from wordlm.ui.escape import for_markdown
 from wordlm.ui.glossary import explain, say
@@ -40,10 +40,6 @@ def _with_heads(choice: Choice) -> tuple[Checkpoint, EncodedPrompt]:
     return checkpoint(str(DEFAULT_HEADS), choice.seed), choice.bundled_prompt
 
 
-def _see_for_yourself() -> None:
-    st.page_link("pages/switch_off.py", label="Weights are evidence, not explanation: switch a head off and see")
-
-
 def bottleneck(choice: Choice) -> None:
     """Two wishes, one head against two."""
     subject, object_ = (course.WISH_WORDS[place] for place in (course.SUBJECT, course.OBJECT))
@@ -58,8 +54,12 @@ def bottleneck(choice: Choice) -> None:
         "weights."
     )
     left, right = st.columns(2)
-    first = left.slider(f"Wish to see {subject}, in points of score", 0.0, 8.0, 4.0, 0.5, key="wish_subject")
-    second = right.slider(f"Wish to see {object_}, in points of score", 0.0, 8.0, 4.0, 0.5, key="wish_object")
+    first = left.slider(
+        f"Wish to see {subject}, in points of score", 0.0, 8.0, 4.0, 0.5, key="wish_subject", persist_state="session"
+    )
+    second = right.slider(
+        f"Wish to see {object_}, in points of score", 0.0, 8.0, 4.0, 0.5, key="wish_object", persist_state="session"
+    )
     rows = course.two_wishes(first, second)
     picture_and_table(
         charts.row_heatmap(rows, "absolute"), rows, "wishes", index=True, alt="The rows of one head and of two heads"
@@ -70,7 +70,7 @@ def bottleneck(choice: Choice) -> None:
         f"{one[subject] + one[object_]:.3f}: never more than 1. Two heads give {two[subject].max():.3f} and "
         f"{two[object_].max():.3f}, together {two[subject].max() + two[object_].max():.3f}, each from a row of its own."
     )
-    _see_for_yourself()
+    see_for_yourself()
 
 
 def split(choice: Choice) -> None:
@@ -80,8 +80,10 @@ def split(choice: Choice) -> None:
         "again."
     )
     left, right = st.columns(2)
-    width = left.select_slider("Width", [64, 128, 256, 512, 768, 1024], 512, key="course_width")
-    heads = right.slider("Heads", 1, 16, 8, key="course_heads")
+    width = left.select_slider(
+        "Width", [64, 128, 256, 512, 768, 1024], 512, key="course_width", persist_state="session"
+    )
+    heads = right.slider("Heads", 1, 16, 8, key="course_heads", persist_state="session")
     try:
         each = course.head_width(width, heads)
     except ValueError as error:
@@ -114,7 +116,7 @@ def split(choice: Choice) -> None:
         f"{kept:,}, which is {kept / shared:g} times as many. Sharing asks whether more patterns help at the same "
         "price."
     )
-    st.page_link("pages/benchmark.py", label="The Benchmark has the answer for this model")
+    st.page_link("pages/benchmark.py", icon=FORWARD, label="The Benchmark has the answer for this model")
 
 
 def one_vector(choice: Choice) -> None:
@@ -125,12 +127,14 @@ def one_vector(choice: Choice) -> None:
     )
     columns = ["1", "2", "3", "4"]
     fixed_names = {"_index": st.column_config.Column(disabled=True)}
+    st.caption("The vector x. Press a number to change it.")
     x = st.data_editor(
         pd.DataFrame([[1.0, 2.0, -1.0, 0.5]], index=["x"], columns=columns),
         key="course_x",
         num_rows="fixed",
         column_config=fixed_names,
     )
+    st.caption("The projection of each head: two rows of four numbers, by which x is multiplied.")
     projections = st.data_editor(
         pd.DataFrame(
             [[1.0, 0.0, 0.0, 1.0], [0.0, 1.0, 1.0, 0.0], [0.5, 0.0, 2.0, 0.0], [0.0, -1.0, 0.0, 1.0]],
@@ -182,7 +186,7 @@ def two_patterns(choice: Choice) -> None:
         f"Head 1 looks most at *{first.idxmax()}*, {first.max():.3f}; head 2 at *{second.idxmax()}*, "
         f"{second.max():.3f}. Swap the queries and the rows change places."
     )
-    _see_for_yourself()
+    see_for_yourself()
 
 
 def message(choice: Choice) -> None:
@@ -196,7 +200,7 @@ def message(choice: Choice) -> None:
     explain(f"The last of three tokens, *{course.TRIO[-1]}*, looks with the query {query}. One line a key.")
     number_table(course.message_steps(), "message_steps", index=True, alt="From query, keys and values to a message")
     say(f"The last column adds up to the message: {course.vector_text(course.message_of_steps())}.")
-    st.page_link("pages/explore.py", label="Explore does the same for a weight of your prompt")
+    st.page_link("pages/explore.py", icon=FORWARD, label="Explore does the same for a weight of your prompt")
     st.markdown("**Why the scale?**")
     spread = course.spread_table()
     picture_and_table(
@@ -206,8 +210,8 @@ def message(choice: Choice) -> None:
         alt="The spread of random scores against the width, with the scale and without",
     )
     left, right = st.columns(2)
-    width = left.select_slider("Width of the head", course.WIDTHS, 64, key="scale_width")
-    scaled = right.toggle("Divide by the root of the width", True, key="scale_on")
+    width = left.select_slider("Width of the head", course.WIDTHS, 64, key="scale_width", persist_state="session")
+    scaled = right.toggle("Divide by the root of the width", True, key="scale_on", persist_state="session")
     drawn = course.score_spread(width, scaled)
     say(
         f"Queries and keys are random here. At width {width} the scores spread by {drawn['spread']:.2f} "
@@ -297,13 +301,13 @@ def not_modules(choice: Choice) -> None:
                 f"Of {chosen.name}, {rises.idxmax()} is worth most: without it the loss rises by {rises.max():.4f} "
                 f"nats. Without {rises.idxmin()} it rises by {rises.min():.4f}."
             )
-    _see_for_yourself()
+    see_for_yourself()
     st.markdown("**Is there an induction head?**")
     say(
         "Show random words twice over: A B … A B. A head that copies would look from the second A at the first B, and "
         "the second showing would hardly surprise the model."
     )
-    draw = st.slider("Seed of the random words", 0, 20, 0, key="induction_seed")
+    draw = st.slider("Seed of the random words", 0, 20, 0, key="induction_seed", persist_state="session")
     found = _induction(chosen, draw)
     table = pd.DataFrame({"head": range(1, len(found.scores) + 1), "induction score": found.scores})
     number_table(table, "induction", alt="How much each head looks at the word that followed last time")
@@ -339,12 +343,18 @@ def cost(choice: Choice) -> None:
         "model writes, it keeps keys and values in a key-value cache. Heads can share them: in groups, or all one set."
     )
     columns = st.columns(3)
-    length = columns[0].select_slider("Length in tokens", [2**k for k in range(6, 18)], 4096, key="cost_length")
-    width = columns[1].select_slider("Width", [64, 512, 1024, 2048, 4096, 8192], 4096, key="cost_width")
-    heads = columns[2].select_slider("Heads", [1, 2, 4, 8, 16, 32, 64], 32, key="cost_heads")
-    groups = columns[0].select_slider("Groups of heads", [1, 2, 4, 8, 16, 32, 64], 8, key="cost_groups")
-    precision = columns[1].select_slider("Bytes a number", [1, 2, 4], 2, key="cost_precision")
-    layers = columns[2].slider("Layers", 1, 96, 32, key="cost_layers")
+    length = columns[0].select_slider(
+        "Length in tokens", [2**k for k in range(6, 18)], 4096, key="cost_length", persist_state="session"
+    )
+    width = columns[1].select_slider(
+        "Width", [64, 512, 1024, 2048, 4096, 8192], 4096, key="cost_width", persist_state="session"
+    )
+    heads = columns[2].select_slider("Heads", [1, 2, 4, 8, 16, 32, 64], 32, key="cost_heads", persist_state="session")
+    groups = columns[0].select_slider(
+        "Groups of heads", [1, 2, 4, 8, 16, 32, 64], 8, key="cost_groups", persist_state="session"
+    )
+    precision = columns[1].select_slider("Bytes a number", [1, 2, 4], 2, key="cost_precision", persist_state="session")
+    layers = columns[2].slider("Layers", 1, 96, 32, key="cost_layers", persist_state="session")
     try:
         table = course.cost_table(length, width, heads, groups, precision, layers)
     except ValueError as error:
@@ -379,8 +389,10 @@ def reading_a_loss(choice: Choice) -> None:
         "A model gives the word that comes a probability p. Its loss is −ln p, the surprisal. The mean over many words "
         "is the cross-entropy, and its exponential the perplexity."
     )
-    first = st.slider("Probability of the first word", 0.01, 1.0, 0.5, 0.01, key="loss_first")
-    second = st.slider("Probability of the second word", 0.01, 1.0, 0.02, 0.01, key="loss_second")
+    first = st.slider("Probability of the first word", 0.01, 1.0, 0.5, 0.01, key="loss_first", persist_state="session")
+    second = st.slider(
+        "Probability of the second word", 0.01, 1.0, 0.02, 0.01, key="loss_second", persist_state="session"
+    )
     losses = losses_of_probabilities([first, second])
     mean = float(losses.mean())
     say(
@@ -391,7 +403,9 @@ def reading_a_loss(choice: Choice) -> None:
     say(
         f"Our attention models have {parameters:,} parameters and the same test words, so their losses may be compared."
     )
-    st.page_link("pages/perplexity.py", label="Go on to Perplexity, with your own probabilities and texts")
+    st.page_link(
+        "pages/perplexity.py", icon=FORWARD, label="Go on to Perplexity, with your own probabilities and texts"
+    )
 
 
 CHAPTERS = (

@@ -264,7 +264,7 @@ def row_heatmap(rows: pd.DataFrame, scale: Scale) -> go.Figure:
         "z": shown,
         "customdata": values,
         "coloraxis": "coloraxis",
-        "xgap": 1 if len(keys) <= 30 else 0,
+        "xgap": 1 if len(keys) <= 20 else 0,
         "ygap": 2,
         "hovertemplate": "%{y} looks at <b>%{x}</b><br>weight %{customdata:.3f}<extra></extra>",
     }

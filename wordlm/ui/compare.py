@@ -1,11 +1,10 @@
 """What the Compare page draws: two models side by side, and heads matched across seeds."""
 
-from collections.abc import Callable
-
 import numpy as np
 import pandas as pd
 import streamlit as st
 
+from wordlm.compare import best_matching
 from wordlm.inspection import Inspection
 from wordlm.text import EncodedPrompt, Vocab
 from wordlm.ui.blocks import number_table, picture_and_table
@@ -64,11 +63,11 @@ def say_closest(distances: pd.DataFrame) -> None:
     )
 
 
-def partner_table(first: Checkpoint, likeness: dict[int, np.ndarray], match: Callable) -> pd.DataFrame:
+def partner_table(first: Checkpoint, likeness: dict[int, np.ndarray]) -> pd.DataFrame:
     """Return, for each head of `first`, its partner at every other seed and how alike the two are."""
     table = pd.DataFrame({f"head, seed {first.seed}": range(1, first.heads + 1)})
     for seed, matrix in likeness.items():
-        partners = match(matrix)
+        partners = best_matching(matrix)
         table[f"partner, seed {seed}"] = [partner + 1 for partner in partners]
         table[f"likeness, seed {seed}"] = matrix[range(len(partners)), partners]
     return table

@@ -127,7 +127,7 @@ def onnx_engine(chosen: Checkpoint) -> OnnxEngine:
         path.stat()
         engine = OnnxEngine(path)
         if engine.made_from != weights_digest(chosen):
-            raise ValueError(f"it was not made from {chosen.file}")
+            raise ValueError(f"it does not belong to the {chosen.file} that is here")
     return engine
 
 

@@ -20,7 +20,7 @@ from wordlm.data import Corpus, build_corpus, corpus_from_stories, make_all_wind
 from wordlm.files import ARTIFACTS, REPOSITORY, read_json, sha256_file
 from wordlm.inspection import Inspection, inspect_ids, next_probabilities
 from wordlm.models import DEFAULT_HEADS, LanguageModel
-from wordlm.results import check_comparison
+from wordlm.results import check_aggregate, check_comparison
 from wordlm.scoring import WordScores, score_words
 from wordlm.smoke import smoke_stories
 from wordlm.text import EncodedPrompt, Vocab, encode_prompt, tokenize
@@ -197,7 +197,8 @@ def ablations() -> dict:
     """Return `artifacts/heads/ablation.json`: the test losses with heads switched off."""
     path = ARTIFACTS / "heads" / "ablation.json"
     with reading(path):
-        return read_json(path)
+        found = read_json(path)
+        return {name: found[name] for name in ("targets", "stories", "interval", "checkpoints")}
 
 
 def ablation_of(chosen: Checkpoint) -> dict | None:
@@ -263,4 +264,9 @@ def course_results() -> dict:
     """Return the course's published results."""
     path = ARTIFACTS / "course.json"
     with reading(path):
-        return read_json(path)
+        found = read_json(path)
+        for group, results in found["aggregate"].items():
+            check_aggregate(f"aggregate.{group}", results)
+            if not isinstance(results.get("selected_steps"), list):
+                raise ValueError(f"aggregate.{group}.selected_steps is no list")
+        return found

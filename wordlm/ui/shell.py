@@ -47,12 +47,12 @@ def run_app() -> None:
     st.session_state[_INSIDE] = True
     try:
         page.run()
-        link_is_read()
         _settle(page.url_path)
     except ArtifactError as error:
         st.error(for_markdown(f"This page cannot be shown. {error}."))
-    finally:
+    finally:  # also after a page that stopped early
         st.session_state[_INSIDE] = False
+        link_is_read()
 
 
 @st.cache_resource(show_spinner=False)

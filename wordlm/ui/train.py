@@ -34,6 +34,7 @@ from wordlm.ui.resources import (
     model_of,
     model_of_heads,
     model_title,
+    reading,
     smoke_corpus,
     story_corpus,
     text_corpus,
@@ -409,7 +410,8 @@ def _beside_table(job: Job, own: OwnModel) -> pd.DataFrame:
     rows = [(own.name, job.result["selected_step"], checkpoint(own.name, own.seed))]
     if corpus.vocab.sha256 == vocabulary().sha256:
         same = checkpoint(model_of_heads(own.heads), SEEDS[0])
-        kept = read_metadata(ARTIFACTS / "heads" / same.file)["selected_step"]
+        with reading(path := ARTIFACTS / "heads" / same.file):
+            kept = read_metadata(path)["selected_step"]
         rows.append((f"bundled: {same.name}", kept, same))
     table = pd.DataFrame(
         [(name, step, _validation_loss(chosen, corpus.digest, corpus)) for name, step, chosen in rows],
