@@ -116,6 +116,7 @@ def test_conditions_are_those_of_the_file(open_page, ours):
 
 def upload(screen, content: bytes):
     screen.app.file_uploader(key="own").set_value(("comparison.json", content, "application/json")).run()
+    assert not screen.app.exception
     return screen
 
 
@@ -127,7 +128,6 @@ def test_an_uploaded_comparison_is_kept_while_the_visitor_is_on_another_page(ope
     screen.app.switch_page("pages/benchmark.py").run()
     assert screen.app.segmented_control(key="source").value == "yours"
     assert "comparison.json is still here" in screen.text.replace("\\", "")
-    assert not screen.app.exception
 
 
 def test_an_uploaded_comparison_is_seen_in_the_same_views(open_page, ours):
