@@ -16,7 +16,7 @@ PHONE = {
     "has_touch": True,
 }
 PROMPT = "the girl saw the big brown bear and the bear saw the girl"
-RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]
+WCAG_AA = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]
 
 
 @pytest.fixture(scope="module")
@@ -61,20 +61,20 @@ def go_to(page: Page, title: str, device: dict) -> None:
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
 
 
-def faults(page: Page) -> list:
-    """Return what breaks WCAG 2.1 AA: the rule and the elements."""
-    found = Axe().run(page, options={"runOnly": RULES, "resultTypes": ["violations"]}).response
+def faults(page: Page, rules: list[str]) -> list:
+    """Return what breaks the rules: the name of the rule and the elements."""
+    found = Axe().run(page, options={"runOnly": rules, "resultTypes": ["violations"]}).response
     return [(violation["id"], [node["html"] for node in violation["nodes"]]) for violation in found["violations"]]
 
 
 @pytest.mark.parametrize("title", TITLES)
 def test_a_page_keeps_to_wcag_in_light_and_dark(desk, title):
     go_to(desk, title, DESK)
-    for scheme in ("light", "dark"):
+    for scheme, rules in (("light", WCAG_AA), ("dark", ["color-contrast"])):  # only the colours differ
         desk.emulate_media(color_scheme=scheme)
         expect(desk.locator(".stApp")).to_have_css("color-scheme", scheme)
         desk.wait_for_timeout(300)  # the colours change in a transition
-        assert not faults(desk)
+        assert not faults(desk, rules)
 
 
 @pytest.mark.parametrize("title", TITLES)
@@ -82,31 +82,32 @@ def test_a_page_fits_a_phone(phone, title):
     go_to(phone, title, PHONE)
 
 
-# Marks everything that the Tab key must reach; a group of buttons is one stop, and arrow keys move inside of it.
-MARK_STOPS = """
+# Watches for everything that the Tab key must reach; a group of buttons is one stop, and arrow keys move inside of it.
+WATCH_STOPS = """
 () => {
   const groups = "[role=radiogroup], [role=toolbar]", stops = "a[href], button, input, textarea, [tabindex]";
   const visible = (e) => e.getClientRects().length
     && e.checkVisibility({ visibilityProperty: true, opacityProperty: true });
   const found = [...document.querySelectorAll(stops)].filter((e) => e.tabIndex >= 0 && !e.disabled && visible(e));
   const marked = [...new Set(found.map((e) => e.closest(groups) ?? e))];
-  marked.forEach((e, i) => (e.dataset.stop = i));
-  return marked.map((e) => e.outerHTML.slice(0, 200));
+  window.missed = new Map(marked.map((e) => [e, e.outerHTML.slice(0, 200)]));
+  const reach = ({ target }) => window.missed.delete(target.closest(groups) ?? target);
+  document.addEventListener("focusin", reach);
 }
 """
-FOCUS = "() => document.activeElement.closest('[data-stop]')?.dataset.stop"
 
 
 @pytest.mark.parametrize("title", TITLES)
 def test_every_control_of_a_page_is_reached_by_the_tab_key(desk, title):
     go_to(desk, title, DESK)
-    stops = dict(enumerate(desk.evaluate(MARK_STOPS)))
-    for _ in range(400):  # a table is a stop for each cell of its first row
-        desk.keyboard.press("Tab")
-        stops.pop(int(desk.evaluate(FOCUS) or -1), None)
-        if not stops:
+    desk.evaluate(WATCH_STOPS)
+    for _ in range(8):
+        for _ in range(50):  # a table is a stop for each cell of its first row
+            desk.keyboard.press("Tab")
+        if not (missed := desk.evaluate("[...window.missed.values()]")):
             break
-    assert not stops
+    desk.evaluate("document.activeElement.blur()")  # the help of a focused control may cover the menu
+    assert not missed
 
 
 # Collects how far what is drawn moves without the visitor's doing (CLS, https://web.dev/articles/cls).
