@@ -29,6 +29,12 @@ FLAGS = [
     "--disable-sync",
 ]
 
+PHONE = {
+    "viewport": {"width": 390, "height": 844},
+    "user_agent": "Mozilla/5.0 (iPhone) Mobile/15E148",
+    "has_touch": True,
+}
+
 expect.set_options(timeout=20_000)
 
 

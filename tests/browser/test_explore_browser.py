@@ -2,7 +2,7 @@
 
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import settled
+from tests.browser.conftest import PHONE, settled
 
 
 def prompt_box(page: Page):
@@ -43,9 +43,7 @@ def test_a_link_to_a_page_of_a_fresh_server_shows_the_shared_controls(page, fres
 
 
 def test_a_phone_shows_prompt_then_tokens_then_one_head(browser, server):
-    context = browser.new_context(
-        viewport={"width": 390, "height": 844}, user_agent="Mozilla/5.0 (iPhone) Mobile/15E148", has_touch=True
-    )
+    context = browser.new_context(**PHONE)
     page = context.new_page()
     page.goto(server)
     picture = page.locator("[class*=st-key-heads] .js-plotly-plot")

@@ -6,15 +6,10 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import settled
+from tests.browser.conftest import PHONE, settled
 
 TITLES = ("Explore", "Compare heads", "Switch heads off", "Perplexity", "Generate", "Train", "Benchmark", "Learn")
 DESK = {"viewport": {"width": 1366, "height": 768}, "color_scheme": "light"}
-PHONE = {
-    "viewport": {"width": 390, "height": 844},
-    "user_agent": "Mozilla/5.0 (iPhone) Mobile/15E148",
-    "has_touch": True,
-}
 PROMPT = "the girl saw the big brown bear and the bear saw the girl"
 WCAG_AA = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]
 

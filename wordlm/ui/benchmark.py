@@ -17,35 +17,22 @@ from wordlm.results import (
     metric_cells,
     paired_differences,
 )
+from wordlm.ui.blocks import kept_upload
 from wordlm.ui.charts import ACCENT, LEGEND_ABOVE, SECOND, head_hue
 from wordlm.ui.escape import for_markdown, for_plotly
 from wordlm.ui.glossary import say
 
-_OWN = "own_comparison"
+_OWN = "own"
 SEED_SYMBOLS = ("circle", "diamond", "square", "triangle-up", "cross", "star")
 
 
 def uploaded_comparison() -> dict | None:
-    """Let the visitor add a `comparison.json` of their own; return it if it is well formed.
-
-    It is kept in the session, since an upload is forgotten when the page is left.
-    """
-
-    def remember() -> None:
-        file = st.session_state["own"]
-        st.session_state[_OWN] = None if file is None else (file.name, file.getvalue())
-
-    file = st.file_uploader(
-        "Your own comparison.json, from run_head_comparison",
-        type="json",
-        max_upload_size=5,
-        key="own",
-        on_change=remember,
-    )
-    if st.session_state.get(_OWN) is None:
+    """Let the visitor add a `comparison.json` of their own; return it if it is well formed."""
+    upload = kept_upload("Your own comparison.json, from run_head_comparison", ["json"], _OWN)
+    if upload is None:
         return None
-    name, content = st.session_state[_OWN]
-    if file is None:
+    name, content = upload
+    if st.session_state[_OWN] is None:
         st.caption(f"{for_markdown(name)} is still here. Another file takes its place.")
     try:
         return check_comparison(json.loads(content.decode("utf-8")))

@@ -138,6 +138,21 @@ def picture_and_table(
         number_table(table, f"{name}_table", alt=alt, index=index, decimals=decimals)
 
 
+def kept_upload(label: str, types: list[str], key: str) -> tuple[str, bytes] | None:
+    """Let the visitor upload a file of at most 5 MB; return its name and content.
+
+    Both are kept in the session, since Streamlit forgets an upload when the page is left.
+    """
+    kept = f"kept_{key}"
+
+    def keep() -> None:
+        file = st.session_state[key]
+        st.session_state[kept] = None if file is None else (file.name, file.getvalue())
+
+    st.file_uploader(label, type=types, max_upload_size=5, key=key, on_change=keep)
+    return st.session_state.get(kept)
+
+
 def see_for_yourself() -> None:
     """Lead to the page where heads are switched off."""
     st.page_link("pages/switch_off.py", label="Weights are evidence, not proof: switch a head off", icon=FORWARD)

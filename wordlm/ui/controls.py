@@ -123,8 +123,8 @@ def say_what_a_link_got_wrong() -> None:
     st.session_state[_LINK_WORDS] = st.container()
     if not st.session_state.get(_LINK_READ):
         _leave_out_what_breaks_a_control()
-    for name, asked in st.session_state.pop(_LEFT_OUT, {}).items():
-        _say_left_out(name, asked)
+        for name, asked in st.session_state.get(_LEFT_OUT, {}).items():
+            _say_left_out(name, asked)
     for name, offered in _OFFERED.items():
         _check_link(name, offered)
 

@@ -8,6 +8,7 @@ import gc
 from pathlib import Path
 
 import streamlit as st
+from streamlit.runtime.scriptrunner import StopException
 
 from wordlm.files import REPOSITORY, give_back_memory
 from wordlm.ui.controls import draw_shared_controls, link_is_read, say_what_a_link_got_wrong
@@ -47,12 +48,15 @@ def run_app() -> None:
     st.session_state[_INSIDE] = True
     try:
         page.run()
+        link_is_read()
         _settle(page.url_path)
+    except StopException:  # the page ended early; a run that gives way to another one has not been read
+        link_is_read()
+        raise
     except ArtifactError as error:
         st.error(for_markdown(f"This page cannot be shown. {error}."))
-    finally:  # also after a page that stopped early
+    finally:
         st.session_state[_INSIDE] = False
-        link_is_read()
 
 
 @st.cache_resource(show_spinner=False)

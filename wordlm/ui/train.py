@@ -16,7 +16,7 @@ from wordlm.models import DEFAULT_HEADS, Kind
 from wordlm.prepare_data import prepare
 from wordlm.text import encode_prompt
 from wordlm.training import Precision, TrainConfig, choose_device, evaluate
-from wordlm.ui.blocks import counted, heads_in_words, number_table, picture_and_table, say_what_was_read
+from wordlm.ui.blocks import counted, heads_in_words, kept_upload, number_table, picture_and_table, say_what_was_read
 from wordlm.ui.charts import MENU, loss_curves, weight_heatmaps
 from wordlm.ui.controls import MODEL, OTHER_MODEL, RANGES, STORIES, VOCABULARIES, choose_scale
 from wordlm.ui.escape import for_markdown
@@ -42,7 +42,7 @@ from wordlm.ui.resources import (
 )
 
 SMOKE, SUBSET, TEXT = STORIES
-_TEXT, _FILE_SAID = "own_text", "checkpoint_said"
+_FILE_SAID = "checkpoint_said"
 _ABOUT = {
     SMOKE: "400 very short stories from a small grammar: at hand at once, and soon learned by heart.",
     SUBSET: "The stories that the bundled models were trained on.",
@@ -127,20 +127,11 @@ def _download() -> None:
 
 
 def _own_text(own_vocabulary: bool) -> Corpus | None:
-    def remember() -> None:
-        file = st.session_state["text_file"]
-        st.session_state[_TEXT] = None if file is None else (file.name, file.getvalue())
-
-    st.file_uploader(
-        "A UTF-8 text with at least 10 stories, between them a blank line or <|endoftext|\\>",
-        type=["txt", "md"],
-        max_upload_size=5,
-        key="text_file",
-        on_change=remember,
-    )
-    if not st.session_state.get(_TEXT):
+    label = "A UTF-8 text with at least 10 stories, between them a blank line or <|endoftext|\\>"
+    upload = kept_upload(label, ["txt", "md"], "text_file")
+    if upload is None:
         return None
-    name, content = st.session_state[_TEXT]
+    name, content = upload
     corpus = text_corpus(content, own_vocabulary)
     counts = ", ".join(f"{len(stream.starts) - 1:,} for {split}" for split, stream in corpus.splits.items())
     st.caption(f"{for_markdown(name)}: stories: {counts}.")
