@@ -35,14 +35,15 @@ st.subheader("Where does each look?")
 with st.container(key="picture_controls", horizontal=True, vertical_alignment="bottom"):
     query = controls.choose_query(prompt)
     scale = controls.choose_scale()
-with_heads = {name: inspection_of(c, prompt.ids) for name, c in pair.items() if c.heads}
+reading = prompt.up_to(query)
+with_heads = {name: inspection_of(c, reading.ids) for name, c in pair.items() if c.heads}
 for name in pair.keys() - with_heads.keys():
     st.info(f"{name} has no heads, so it has no row here. Choose a number of heads for it to see where they look.")
 if with_heads:
-    rows = weight_table(with_heads, prompt, query)
+    rows = weight_table(with_heads, reading)
     figures["Weights of the chosen query"] = charts.row_heatmap(rows.drop(columns="sum"), scale)
     tables["Weights of the chosen query"] = rows
-    st.caption(f"The weights of the query {blocks.quoted(prompt, query)}, one line a head.")
+    st.caption(f"The weights of {blocks.quoted(prompt, query)} when it is the last word read, one line a head.")
     blocks.picture_and_table(
         figures["Weights of the chosen query"],
         rows,
@@ -51,10 +52,10 @@ if with_heads:
         alt="The weights of the query, one row a head",
     )
     measures = pd.concat(
-        {name: head_measures(model_of(pair[name]), seen, query) for name, seen in with_heads.items()},
+        {name: head_measures(model_of(pair[name]), seen) for name, seen in with_heads.items()},
         names=["model", None],
     ).reset_index(level=0)
-    view.say_rows(with_heads, prompt, query)
+    view.say_rows(with_heads, reading)
     blocks.check_strip(*(seen.checks for seen in with_heads.values()))
     blocks.see_for_yourself()
     explain("How each head spreads these weights.")
@@ -63,7 +64,7 @@ if with_heads:
 
 st.subheader("What does each expect next?")
 expected = view.compare_next_words(
-    {name: probabilities_of(c, prompt.ids) for name, c in pair.items()}, vocabulary_of(a)
+    {name: probabilities_of(c, reading.ids) for name, c in pair.items()}, vocabulary_of(a)
 )
 tables["Next words"] = expected
 
@@ -83,8 +84,9 @@ else:
 
 st.subheader("One head is a blend")
 explain(f"The same prompt and query with seed {choice.seed}: the row of one head, the rows of four, and their mean.")
-one, four = (inspection_of(checkpoint(model, choice.seed), choice.bundled_prompt.ids) for model in "14")
-blend = weight_table({"one head": one, "four heads": four}, prompt, query).drop(columns="sum")
+bundled = choice.bundled_prompt.up_to(query)
+one, four = (inspection_of(checkpoint(model, choice.seed), bundled.ids) for model in "14")
+blend = weight_table({"one head": one, "four heads": four}, bundled).drop(columns="sum")
 blend.loc["mean of the four"] = blend.iloc[1:].mean()
 figures["One head beside four"] = charts.row_heatmap(blend, scale)
 tables["One head beside four"] = blend

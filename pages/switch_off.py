@@ -76,7 +76,7 @@ explain(
     f"The bars are intervals: {measured['interval']}. Beside it, how strongly the same head looks in your prompt."
 )
 values, seen = head_value_table(stored), inspection_of(chosen, prompt.ids)
-measures = head_measures(model, seen, len(prompt.ids) - 1).set_axis(values.index)
+measures = head_measures(model, seen).set_axis(values.index)
 values["message norm"] = measures["message norm"]
 values["largest weight"] = seen.weights[:, -1].max(axis=1)
 figures["Increase of the test loss"] = charts.interval_points(

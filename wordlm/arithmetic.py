@@ -26,18 +26,15 @@ class Step:
 
     @property
     def difference(self) -> float:
-        """The largest |by hand - model's|; equal infinities differ by 0."""
-        if np.array_equal(self.by_hand, self.model):
-            return 0.0
+        """The largest |by hand - model's|."""
         return float(np.abs(self.by_hand - self.model).max())
 
 
 @dataclass(frozen=True)
 class WeightSteps:
-    """How head `head` comes to the weight of `key` for `query` (all counted from 0)."""
+    """How head `head` comes to the weight of `key` for the last word of a reading (counted from 0)."""
 
     head: int
-    query: int
     key: int
     e_query: np.ndarray  # (D,)
     e_key: np.ndarray  # (D,)
@@ -59,11 +56,11 @@ class WeightSteps:
 
 
 def explain_weight(
-    model: CausalAttentionLM, seen: Inspection, *, head: int, query: int, key: int, word: int, spelled: str
+    model: CausalAttentionLM, seen: Inspection, *, head: int, key: int, word: int, spelled: str
 ) -> WeightSteps:
-    """Recompute the weight of `key` for `query` in `head`, and on to the logit of vocabulary word `word`, `spelled` so.
+    """Recompute the weight of `key` in `head` for the last word of a reading, the query.
 
-    `seen` is the model's inspection of the prompt. A key after the query is masked: its weight is 0.
+    And on to the logit of vocabulary word `word`, `spelled` so. `seen` is the model's inspection of the reading.
     """
     width = model.head_width
     part = slice(head * width, (head + 1) * width)
@@ -71,51 +68,43 @@ def explain_weight(
     def matrix(layer, rows=slice(None)) -> np.ndarray:
         return layer.weight[rows].detach().double().numpy()
 
-    e_query, e_key = seen.E[query].astype(float), seen.E[key].astype(float)
-    q, k = seen.Q[head, query].astype(float), seen.K[head, key].astype(float)
-    scores = seen.scores[head, query].astype(float)
-    weights = seen.weights[head, query].astype(float)
-    message = weights @ seen.V[head].astype(float)
-    heads_messages = np.einsum("hk,hkm->hm", seen.weights[:, query].astype(float), seen.V.astype(float)).ravel()
-    update = matrix(model.W_O) @ seen.messages[query].astype(float)
-    contextual = seen.contextual[query].astype(float)
+    e_query, e_key = seen.E[-1].astype(float), seen.E[key].astype(float)
+    q, k = seen.Q[head, -1].astype(float), seen.K[head, key].astype(float)
+    scores = seen.scores[head, -1].astype(float)
+    weights = seen.weights[:, -1].astype(float)
+    message = weights[head] @ seen.V[head].astype(float)
+    heads_messages = np.einsum("hk,hkm->hm", weights, seen.V.astype(float)).ravel()
+    update = matrix(model.W_O) @ seen.messages[-1].astype(float)
+    contextual = seen.contextual[-1].astype(float)
     hidden = np.maximum(0, matrix(model.hidden_layer) @ contextual + model.hidden_layer.bias.detach().numpy())
     logit = matrix(model.vocab_head, word) @ hidden + model.vocab_head.bias[word].item()
-
-    visible = key <= query
-    score = float(q @ k) / math.sqrt(width)
-    kept = np.exp(scores[: query + 1] - scores[: query + 1].max())
+    powers = np.exp(scores - scores.max())
     with torch.inference_mode():  # what the model computes before it scales, and after its last step
-        model_product = torch.from_numpy(seen.Q[head, query]) @ torch.from_numpy(seen.K[head, key])
-        model_logit = model.predict(torch.from_numpy(seen.contextual[query]))[word]
+        model_product = torch.from_numpy(seen.Q[head, -1]) @ torch.from_numpy(seen.K[head, key])
+        model_logit = model.predict(torch.from_numpy(seen.contextual[-1]))[word]
     steps = (
-        Step("query", "q = W_Q e of the query", matrix(model.W_Q, part) @ e_query, seen.Q[head, query]),
+        Step("query", "q = W_Q e of the query", matrix(model.W_Q, part) @ e_query, seen.Q[head, -1]),
         Step("key", "k = W_K e of the key", matrix(model.W_K, part) @ e_key, seen.K[head, key]),
         Step("dot product", "q · k, the products added up", np.asarray(q @ k), model_product.numpy()),
-        Step(
-            "scale and mask",
-            f"q · k / √{width}" if visible else "a later word: minus infinity",
-            np.asarray(score if visible else -math.inf),
-            seen.scores[head, query, key],
-        ),
+        Step("scale", f"q · k / √{width}", np.asarray(q @ k / math.sqrt(width)), seen.scores[head, -1, key]),
         Step(
             "softmax",
             "exp(score) / the sum of exp(score) over the row",
-            np.asarray(math.exp(scores[key] - scores[: query + 1].max()) / kept.sum() if visible else 0.0),
-            seen.weights[head, query, key],
+            powers[key] / powers.sum(),
+            seen.weights[head, -1, key],
         ),
-        Step("value mix", "the weighted sum of the values", message, seen.messages[query, part]),
-        Step("concatenate", "the heads' messages side by side", heads_messages, seen.messages[query]),
+        Step("value mix", "the weighted sum of the values", message, seen.messages[-1, part]),
+        Step("concatenate", "the heads' messages side by side", heads_messages, seen.messages[-1]),
         Step(
             "output projection",
             "W_O times the messages",
             update,
-            seen.contextual[query] - seen.E[query],
+            seen.contextual[-1] - seen.E[-1],
         ),
-        Step("residual", "e plus the update", e_query + update, seen.contextual[query]),
+        Step("residual", "e plus the update", e_query + update, seen.contextual[-1]),
         Step("logit", f"hidden layer, then the row of {spelled}", np.asarray(logit), model_logit.numpy()),
     )
-    return WeightSteps(head, query, key, e_query, e_key, q, k, message, update, steps)
+    return WeightSteps(head, key, e_query, e_key, q, k, message, update, steps)
 
 
 def step_table(explained: WeightSteps) -> pd.DataFrame:
@@ -123,9 +112,7 @@ def step_table(explained: WeightSteps) -> pd.DataFrame:
 
     def shown(value: np.ndarray) -> str:
         value = np.asarray(value, float)
-        if value.ndim:
-            return f"norm {np.linalg.norm(value):.4f}"
-        return "−∞" if value == -math.inf else f"{value:.4f}"
+        return f"norm {np.linalg.norm(value):.4f}" if value.ndim else f"{value:.4f}"
 
     rows = [(s.name, s.formula, shown(s.by_hand), shown(s.model), f"{s.difference:.1e}") for s in explained.steps]
     return pd.DataFrame(rows, columns=["step", "formula", "by hand", "model", "difference"])
@@ -145,15 +132,10 @@ def term_table(explained: WeightSteps) -> pd.DataFrame:
     )
 
 
-def softmax_table(seen: Inspection, labels: tuple[str, ...], *, head: int, query: int) -> pd.DataFrame:
-    """Return the softmax over one row: `key`, `score`, `exp(score − largest)`, `weight`."""
-    scores = seen.scores[head, query, : query + 1].astype(float)
+def softmax_table(seen: Inspection, labels: tuple[str, ...], *, head: int) -> pd.DataFrame:
+    """Return the softmax over the last word's row: `key`, `score`, `exp(score − largest)`, `weight`."""
+    scores = seen.scores[head, -1].astype(float)
     powers = np.exp(scores - scores.max())
     return pd.DataFrame(
-        {
-            "key": labels[: query + 1],
-            "score": scores,
-            "exp(score − largest)": powers,
-            "weight": powers / powers.sum(),
-        }
+        {"key": labels, "score": scores, "exp(score − largest)": powers, "weight": powers / powers.sum()}
     )

@@ -5,8 +5,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from wordlm.inspection import rows_as_last
 from wordlm.models import CausalAttentionLM
-from wordlm.scoring import head_weights_as_last
+from wordlm.text import BOS
 
 
 def jensen_shannon(p: np.ndarray, q: np.ndarray) -> np.ndarray:
@@ -32,13 +33,13 @@ def head_distances(rows: np.ndarray) -> np.ndarray:
 def head_likeness(first: CausalAttentionLM, second: CausalAttentionLM, texts: Sequence[Sequence[int]]) -> np.ndarray:
     """Return how alike each head of `first` is to each of `second`, (H1, H2), 1 for equal rows.
 
-    `texts` are word ids of at most 63 words. The likeness is 1 minus the mean Jensen-Shannon distance of the
+    `texts` are word ids. The likeness is 1 minus the mean Jensen-Shannon distance of the
     two heads' rows, over every word of every text as the last word read; the start mark's own row, which is
     always 1, is left out.
     """
     total, count = np.zeros((first.heads, second.heads)), 0
     for text in texts:
-        a, b = (head_weights_as_last(model, text)[:, 1:].astype(float) for model in (first, second))
+        a, b = (rows_as_last(model, [BOS, *text], len(text)).astype(float) for model in (first, second))
         total += jensen_shannon(a[:, None], b[None]).sum(-1)
         count += a.shape[1]
     return 1 - total / count

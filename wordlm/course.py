@@ -11,8 +11,9 @@ import pandas as pd
 import torch
 from torch import Tensor, nn
 
+from wordlm.inspection import rows_as_last
 from wordlm.models import CausalAttentionLM, MultiHeadAttentionLM
-from wordlm.scoring import head_weights_as_last, word_losses
+from wordlm.scoring import word_losses
 from wordlm.text import BOS, SPECIALS, left_pad
 
 # The sentence of chapters 1 and 4. Its last word looks back.
@@ -259,7 +260,8 @@ def induction_test(model: CausalAttentionLM, length: int = 16, sequences: int = 
     queries = np.arange(length + 1, 2 * length + 1)
     for _ in range(sequences):
         words = rng.integers(len(SPECIALS), commonest, length).tolist() * 2
-        scores.append(head_weights_as_last(model, words)[:, queries, queries - length + 1].mean(1))
+        rows = rows_as_last(model, [BOS, *words], 2 * length + 1)
+        scores.append(rows[:, queries, queries - length + 1].mean(1))
         losses.append(word_losses(model, words))
     mean = np.mean(losses, axis=0)
     return InductionTest(

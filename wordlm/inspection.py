@@ -2,8 +2,13 @@
 
 n is the number of kept positions (`<BOS>` and words, no PAD); H heads; K width of a head; D d_model; V words.
 Row = query, the word that looks; column = key, the word that is looked at.
+
+The models are trained on the last slot only. So a word's row is what the model does when that word is the last one
+read: `rows_as_last` has all of them, and `inspect_ids` of the text up to a word every step of its reading. In one
+reading of the whole prompt the earlier words stand in slots from which the model never learned to predict.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -79,12 +84,48 @@ def inspect_ids(model: CausalAttentionLM, ids: Sequence[int]) -> Inspection:
     )
 
 
-def attention_weights(model: CausalAttentionLM, ids: Sequence[int]) -> np.ndarray:
-    """Return only the weights (H, n, n) for the ids of a prompt, of a model on any device, also in training."""
-    padded = torch.from_numpy(left_pad(ids)).to(model.token_embedding.weight.device)
+@dataclass(frozen=True)
+class Rows:
+    """Where each kept position of a prompt looks when it is the last one read."""
+
+    weights: np.ndarray
+    """(H, n, n), 0 above the diagonal."""
+    beyond: np.ndarray
+    """(H, n): what a row gives to words before the kept ones, which its own reading still reaches."""
+
+    def difference(self, query: int, reading: Inspection) -> float:
+        """Return how far the row of `query` is from the last row of that word's own reading, at most."""
+        return float(np.abs(self.weights[:, query, : query + 1] - reading.weights[:, -1, -(query + 1) :]).max())
+
+
+def rows_of(model: CausalAttentionLM, prompt: EncodedPrompt) -> Rows:
+    """Return the rows of a prompt's kept positions."""
+    n = len(prompt.ids)
+    rows = rows_as_last(model, prompt.reach, n)
+    return Rows(rows[:, :, -n:], rows[:, :, :-n].sum(-1))
+
+
+def rows_as_last(model: CausalAttentionLM, ids: Sequence[int], count: int) -> np.ndarray:
+    """Return the weights of each of the last `count` of m `ids` when it is the last one read, (H, count, m).
+
+    As from `count` readings, each of a text cut after that position to at most T slots, but from one product for all:
+    e = word + slot and W_K is linear, so q . k = q . (W_K word) + q . (W_K slot). The queries all stand in the last
+    slot, and the slot of a key is T - 1 minus its distance. The model may be on any device, and in training.
+    """
     with torch.inference_mode():
-        weights = model.forward_details(padded)["weights"][0]
-    return weights[:, -len(ids) :, -len(ids) :].float().cpu().numpy().copy()
+        m, slots = len(ids), model.position_embedding.weight  # (T, D)
+        words = model.token_embedding.weight[torch.tensor(ids, device=slots.device)]  # (m, D)
+        queries, keys, slot_keys = (
+            W(e).view(len(e), model.heads, -1).transpose(0, 1)  # (H, ., K)
+            for W, e in ((model.W_Q, words[m - count :] + slots[-1]), (model.W_K, words), (model.W_K, slots))
+        )
+        distance = torch.arange(m - count, m, device=slots.device)[:, None] - torch.arange(m, device=slots.device)
+        slot = len(slots) - 1 - distance  # (count, m)
+        visible = (distance >= 0) & (slot >= 0)
+        by_slot = (queries @ slot_keys.mT).gather(2, slot.clamp(0, len(slots) - 1).expand(model.heads, -1, -1))
+        scores = (queries @ keys.mT + by_slot) / math.sqrt(model.head_width)
+        weights = scores.masked_fill(~visible, -math.inf).softmax(-1)
+    return weights.float().cpu().numpy()
 
 
 def next_logits(model: LanguageModel, ids: Sequence[int], **switches: torch.Tensor | None) -> torch.Tensor:
@@ -154,33 +195,33 @@ def shape_table(inspection: Inspection) -> pd.DataFrame:
     )
 
 
-def weight_table(named: dict[str, Inspection], prompt: EncodedPrompt, query: int) -> pd.DataFrame:
-    """Return the weights of one query, one row per head and one column per key, and each row's sum.
+def weight_table(named: dict[str, Inspection], reading: EncodedPrompt) -> pd.DataFrame:
+    """Return the weights of the last word of a reading, one row per head and one column per key, and each row's sum.
 
-    `named` gives the models under each other; `query` counts kept positions from 0. Keys after the query are
-    left out: they are masked.
+    `named` gives the models under each other, each with its inspection of `reading`.
     """
     rows = {
-        f"{name}, head {head + 1}" if inspection.heads > 1 else name: inspection.weights[head, query, : query + 1]
+        f"{name}, head {head + 1}" if inspection.heads > 1 else name: inspection.weights[head, -1]
         for name, inspection in named.items()
         for head in range(inspection.heads)
     }
-    table = pd.DataFrame.from_dict(rows, orient="index", columns=list(prompt.labels[: query + 1]))
+    table = pd.DataFrame.from_dict(rows, orient="index", columns=list(reading.labels))
     table.insert(0, "sum", table.sum(axis=1))
     return table
 
 
-def head_measures(model: CausalAttentionLM, seen: Inspection, query: int) -> pd.DataFrame:
-    """Return one row per head on how it spreads the weights of one query.
+def head_measures(model: CausalAttentionLM, seen: Inspection) -> pd.DataFrame:
+    """Return one row per head on how it spreads the weights of the last word of a reading.
 
     `entropy` in nats, from 0 (one key) to ln of the number of keys (all alike); `effective tokens` its
     exponential; the shares of the first token, of the previous one (0 where there is none) and of the query
     itself; `mean distance` in words; `message norm` the length of what the head adds through its part of W_O.
     """
-    weights = seen.weights[:, query, : query + 1].astype(float)
+    weights = seen.weights[:, -1].astype(float)
+    n = weights.shape[1]
     logs = np.log(weights, out=np.zeros_like(weights), where=weights > 0)
     entropy = -(weights * logs).sum(1)
-    messages = seen.messages[query].reshape(seen.heads, -1)
+    messages = seen.messages[-1].reshape(seen.heads, -1)
     output = model.W_O.weight.detach().numpy().reshape(-1, seen.heads, messages.shape[1])  # (D, H, M)
     added = np.einsum("dhm,hm->hd", output, messages)
     return pd.DataFrame(
@@ -189,9 +230,9 @@ def head_measures(model: CausalAttentionLM, seen: Inspection, query: int) -> pd.
             "entropy": entropy,
             "effective tokens": np.exp(entropy),
             "first token": weights[:, 0],
-            "previous": weights[:, query - 1] if query else np.zeros(seen.heads),
-            "itself": weights[:, query],
-            "mean distance": weights @ np.arange(query, -1, -1),
+            "previous": weights[:, -2] if n > 1 else np.zeros(seen.heads),
+            "itself": weights[:, -1],
+            "mean distance": weights @ np.arange(n - 1, -1, -1),
             "message norm": np.linalg.norm(added, axis=1),
         }
     )

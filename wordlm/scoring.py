@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from wordlm.data import StoryStream, Windows
-from wordlm.models import CausalAttentionLM, LanguageModel
+from wordlm.models import LanguageModel
 from wordlm.text import CONTEXT_LEN
 
 BATCH = 512
@@ -63,19 +63,3 @@ def word_losses(
 ) -> np.ndarray:
     """Return the surprisal -ln p of each word of a text in nats, (n,), as `score_words`."""
     return score_words(model, word_ids, first=first, **switches).losses
-
-
-def head_weights_as_last(model: CausalAttentionLM, word_ids: Sequence[int]) -> np.ndarray:
-    """Return each word's weights as when it was the last word read, (H, n + 1, n + 1), 0 above the diagonal.
-
-    Row i is the last row of a separate run on BOS and the first i words, as in training. In one run over the
-    whole text an earlier word stands in a slot from which the model never learned to predict. n is at most 63.
-    """
-    contexts = prefix_windows(word_ids)[:]
-    n = len(contexts)
-    with torch.inference_mode():
-        rows = model.forward_details(contexts)["weights"][:, :, -1]  # (n, H, T)
-    weights = np.zeros((model.heads, n, n), np.float32)
-    for i in range(n):
-        weights[:, i, : i + 1] = rows[i, :, -(i + 1) :].numpy()
-    return weights

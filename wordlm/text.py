@@ -115,17 +115,52 @@ class Vocab:
 class EncodedPrompt:
     """What the model reads of a typed text, and what was done to it on the way.
 
-    One entry per kept position, the earliest first. `typed` is the word as the visitor wrote it, `tokens`
-    is what the model sees in its place, `positions` counts from the start of the whole text: 0 is `<BOS>`,
-    1 the first typed word. So a position keeps its number also when earlier ones were dropped.
+    The fields hold the whole text, start mark first; the properties what is kept of it, the last `context_len`
+    positions, one entry each, the earliest first.
     """
 
-    ids: tuple[int, ...]
-    typed: tuple[str, ...]
-    tokens: tuple[str, ...]
-    positions: tuple[int, ...]
-    dropped: int
+    text_ids: tuple[int, ...]
+    text_typed: tuple[str, ...]
+    text_tokens: tuple[str, ...]
     context_len: int
+
+    @property
+    def dropped(self) -> int:
+        """How many of the earliest positions did not fit; the start mark is the first to go."""
+        return max(0, len(self.text_ids) - self.context_len)
+
+    @cached_property
+    def ids(self) -> tuple[int, ...]:
+        """What the model reads."""
+        return self.text_ids[self.dropped :]
+
+    @cached_property
+    def typed(self) -> tuple[str, ...]:
+        """Each word as the visitor wrote it."""
+        return self.text_typed[self.dropped :]
+
+    @cached_property
+    def tokens(self) -> tuple[str, ...]:
+        """What the model sees in its place."""
+        return self.text_tokens[self.dropped :]
+
+    @cached_property
+    def positions(self) -> tuple[int, ...]:
+        """Each one's place in the whole text: 0 is `<BOS>`, 1 the first typed word.
+
+        So a position keeps its number also when earlier ones were dropped.
+        """
+        return tuple(range(self.dropped, len(self.text_ids)))
+
+    @property
+    def reach(self) -> tuple[int, ...]:
+        """All ids that any kept position reads as the last one: up to `context_len` - 1 more than `ids`."""
+        return self.text_ids[max(0, self.dropped - self.context_len + 1) :]
+
+    def up_to(self, place: int) -> "EncodedPrompt":
+        """Return the text as read up to the kept position at index `place`: what that word sees as the last one."""
+        end = self.dropped + place + 1
+        return EncodedPrompt(self.text_ids[:end], self.text_typed[:end], self.text_tokens[:end], self.context_len)
 
     @property
     def input_ids(self) -> np.ndarray:
@@ -165,18 +200,9 @@ def encode_prompt(text: str, vocab: Vocab, context_len: int = CONTEXT_LEN) -> En
     An empty text is `<BOS>` alone.
     """
     pairs = _cut(text)
-    typed = [SPECIALS[BOS], *(surface for surface, _ in pairs)]
-    ids = [BOS, *vocab.encode(token for _, token in pairs)]
-    dropped = max(0, len(ids) - context_len)
-    kept = ids[dropped:]
-    return EncodedPrompt(
-        ids=tuple(kept),
-        typed=tuple(typed[dropped:]),
-        tokens=tuple(vocab.decode(kept)),
-        positions=tuple(range(dropped, len(ids))),
-        dropped=dropped,
-        context_len=context_len,
-    )
+    ids = (BOS, *vocab.encode(token for _, token in pairs))
+    typed = (SPECIALS[BOS], *(surface for surface, _ in pairs))
+    return EncodedPrompt(ids, typed, tuple(vocab.decode(ids)), context_len)
 
 
 def typed_words(text: str, vocab: Vocab) -> tuple[list[str], list[int]]:

@@ -22,7 +22,8 @@ def say_what_was_read(prompt: EncodedPrompt) -> None:
     if prompt.positions[-1] == 0:
         st.caption("The prompt is empty: the model sees the start mark `<BOS>` alone. Type some words above.")
         return
-    said = [f"{words} word{'s' * (words != 1)} in {prompt.context_len} slots, {prompt.padding} of them padding"]
+    start = " and the start mark" if prompt.positions[0] == 0 else ""
+    said = [f"{counted(words, 'word')}{start} in {prompt.context_len} slots; {prompt.padding} are padding"]
     if prompt.unknown:
         unknown = [word for word, id_ in zip(prompt.typed, prompt.ids, strict=True) if id_ == UNK]
         shown = ", ".join(for_markdown(shortened(word)) for word in unknown[:8]) + (", …" if len(unknown) > 8 else "")
@@ -32,15 +33,20 @@ def say_what_was_read(prompt: EncodedPrompt) -> None:
     st.caption(" · ".join(said))
 
 
-def heads_in_words(weights: np.ndarray, prompt: EncodedPrompt, query: int) -> None:
-    """Say where each head looks most from one query, each head with its hue. `weights` (H, n, n)."""
+def heads_in_words(rows: np.ndarray, reading: EncodedPrompt, shown: int) -> None:
+    """Say where each head looks most from the last word of a reading, each head with its hue.
+
+    `rows` (H, n) are that word's weights; the picture shows the last `shown` of the n keys, and what falls on the
+    others is said.
+    """
     said = []
-    for head, row in enumerate(weights[:, query]):
-        key = int(row.argmax())
+    for head, row in enumerate(rows):
+        key, unseen = int(row.argmax()), row[: len(row) - shown]
+        earlier = f"; {unseen.sum():.3f} on {counted(len(unseen), 'earlier word')} not in the picture"
         said.append(
             f'<span><i style="background:{head_hue(head)}"></i>head {head + 1}: '
-            f"<b>{label_html(prompt.typed[query])}</b> looks most at <b>{label_html(prompt.labels[key])}</b>, "
-            f"{row[key]:.3f}</span>"
+            f"<b>{label_html(reading.typed[-1])}</b> looks most at <b>{label_html(reading.labels[key])}</b>, "
+            f"{row[key]:.3f}{earlier if len(unseen) else ''}</span>"
         )
     st.html(f'<div class="heads-said">{"".join(said)}</div>')
 
@@ -105,14 +111,23 @@ def _csv_button(table: pd.DataFrame, name: str, *, index: bool) -> None:
     )
 
 
-def check_strip(*checks: Checks) -> None:
-    """Draw the laws that hold for what is on screen, each with its largest error over all that is shown."""
+def check_strip(*checks: Checks, drawn: float | None = None) -> None:
+    """Draw the laws that hold for what is on screen, each with its largest error over all that is shown.
+
+    `drawn` is how far a picture's row is from that of the word's own reading.
+    """
     row_sum, masked, forward = (max(getattr(c, law) for c in checks) for law in ("row_sum", "masked", "forward"))
     laws = [
         (row_sum < Checks.TOLERANCE, f"every row of weights sums to 1 (largest error {row_sum:.1e})"),
         (masked == 0, f"masked cells are exactly 0 (largest {masked:g})"),
-        (forward < Checks.TOLERANCE, f"the fast forward equals the one shown (largest difference {forward:.1e})"),
+        (
+            forward < Checks.TOLERANCE,
+            f"the prediction rests on these very numbers (forward and forward_details differ by {forward:.1e})",
+        ),
     ]
+    if drawn is not None:
+        law = f"the picture's row is that of the word's own reading (largest difference {drawn:.1e})"
+        laws.append((drawn < Checks.TOLERANCE, law))
     items = "".join(f"<span>{'✓' if holds else '✗ FAILS:'} {text}</span>" for holds, text in laws)
     st.html(f'<div class="checks" role="status" aria-label="checks">{items}</div>')
 

@@ -97,12 +97,14 @@ def weight_heatmaps(
             }
         )
         lowest = place + columns >= len(heads)
-        layout[f"xaxis{axis}"] = {"domain": [x0, x1], "anchor": f"y{axis}"} | _axis(
-            labels, label_step, "key (looked at)" if lowest else None
-        )
-        layout[f"yaxis{axis}"] = {"domain": [y0, y1], "anchor": f"x{axis}", "autorange": "reversed"} | _axis(
-            labels, label_step, "query (looks)" if column == 0 else None
-        )
+        layout[f"xaxis{axis}"] = {"domain": [x0, x1], "anchor": f"y{axis}"} | {
+            "constrain": "domain",
+            "constraintoward": "left",
+        }
+        layout[f"xaxis{axis}"] |= _axis(labels, label_step, "key (looked at)" if lowest else None)
+        square = {"scaleanchor": f"x{axis}", "constrain": "domain", "constraintoward": "top"}
+        layout[f"yaxis{axis}"] = {"domain": [y0, y1], "anchor": f"x{axis}", "autorange": "reversed"} | square
+        layout[f"yaxis{axis}"] |= _axis(labels, label_step, "query (looks)" if column == 0 else None)
     layout["annotations"] = [_head_title(head, layout, place) for place, head in enumerate(heads)]
     layout["shapes"] = [_query_mark(place, query) for place in range(len(heads))]
     return go.Figure(

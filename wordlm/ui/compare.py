@@ -13,13 +13,13 @@ from wordlm.ui.glossary import say
 from wordlm.ui.resources import Checkpoint
 
 
-def say_rows(seen: dict[str, Inspection], prompt: EncodedPrompt, query: int) -> None:
-    """Say which head of which model looks most sharply from the query, and at what."""
-    rows = [(name, head, s.weights[head, query]) for name, s in seen.items() for head in range(s.heads)]
+def say_rows(seen: dict[str, Inspection], reading: EncodedPrompt) -> None:
+    """Say which head of which model looks most sharply from the last word of a reading, and at what."""
+    rows = [(name, head, s.weights[head, -1]) for name, s in seen.items() for head in range(s.heads)]
     name, head, row = max(rows, key=lambda entry: entry[2].max())
     st.html(
-        f"<p>Most sharply looks head {head + 1} of {for_html(name)}: <b>{label_html(prompt.typed[query])}</b> at "
-        f"<b>{label_html(prompt.labels[int(row.argmax())])}</b>, {row.max():.3f}.</p>"
+        f"<p>Most sharply looks head {head + 1} of {for_html(name)}: <b>{label_html(reading.typed[-1])}</b> at "
+        f"<b>{label_html(reading.labels[int(row.argmax())])}</b>, {row.max():.3f}.</p>"
     )
 
 

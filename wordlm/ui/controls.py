@@ -32,12 +32,13 @@ from wordlm.ui.tour import tour_button
 
 PROMPT, MODEL, SEED = "prompt", "model", "seed"
 QUERY, KEY, HEAD, PICTURE, SCALE, FIRST, WORD = "query", "key", "head", "picture", "scale", "first", "word"
-SHADING, OTHER_MODEL, OTHER_SEED, OFF, FILL = "shading", "b", "b_seed", "off", "fill"
-LAST, LARGEST = "last", "largest"
+ROWS, SHADING, OTHER_MODEL, OTHER_SEED, OFF, FILL = "rows", "shading", "b", "b_seed", "off", "fill"
+LAST, LARGEST = "the last word", "the one looked at most"
 Shading = Literal["keys of the query", "queries of the token"]
 DEFAULT_PROMPT = "a little dog found a red hat"
 DEFAULT_MODEL = "4"
 Picture = Literal["all heads", "one head"]
+RowsShown = Literal["each word as the last", "one reading"]
 ENGINES = ("ONNX Runtime", "PyTorch", "your browser")
 WAYS = ("WebAssembly", "WebGPU")
 STORIES = ("smoke stories", "6,000 stories", "a text of mine")
@@ -89,6 +90,7 @@ _OFFERED = {
     FIRST: get_args(FirstToken),
     PICTURE: get_args(Picture),
     SHADING: get_args(Shading),
+    ROWS: get_args(RowsShown),
     FILL: get_args(Fill),
     "engine": ENGINES,
     "way": WAYS,
@@ -258,28 +260,32 @@ def choose_query(prompt: EncodedPrompt) -> int:
 
     The choice is kept as a position in the text, or as "the last word", which follows the typing.
     """
-    return _choose_position("Query: the word that looks", QUERY, prompt, LAST, "last word", len(prompt.ids) - 1)
+    return _choose_position("Query: the word that looks", QUERY, prompt, LAST, len(prompt.ids) - 1)
 
 
-def choose_key(prompt: EncodedPrompt, row: np.ndarray) -> int:
+def choose_key(reading: EncodedPrompt, row: np.ndarray) -> int:
     """Let the visitor choose the word looked at, the one with the largest weight in `row` unless chosen."""
-    return _choose_position("Key: the word looked at", KEY, prompt, LARGEST, "largest weight", int(row.argmax()))
+    return _choose_position("Key: the word looked at", KEY, reading, LARGEST, int(row.argmax()))
 
 
-def _choose_position(label: str, name: str, prompt: EncodedPrompt, moving: str, in_words: str, place: int) -> int:
-    """Let the visitor choose a fixed position, or the `moving` one, which stands at index `place` now."""
-    labels = dict(zip(map(str, prompt.positions), prompt.labels, strict=True))
-    options = [moving, *labels]
-    _check_link(name, prompt.labels)
-    _forget_unless_offered(name, options)
-    chosen = st.selectbox(
-        label,
-        options,
-        format_func=lambda option: labels.get(option, f"{in_words}: {shortened(prompt.labels[place])}"),
-        key=name,
-        bind="query-params",
-    )
-    return place if chosen == moving else prompt.positions.index(int(chosen))
+def _choose_position(label: str, name: str, prompt: EncodedPrompt, moving: str, place: int) -> int:
+    """Let the visitor choose a fixed position, or the `moving` one, which stands at index `place` now.
+
+    The browser shows a choice as it was worded when it was made, and again only when the choice itself changes. So
+    the choice is the label, and where the word at a chosen position changed, its label is chosen anew.
+    """
+    options = [moving, *prompt.labels]
+    _check_link(name, options)
+    chosen, position = st.session_state.get(name), st.session_state.get(f"{name}_position")
+    if chosen not in options:
+        if position in prompt.positions:
+            st.session_state[name] = prompt.labels[prompt.positions.index(position)]
+        else:
+            st.session_state.pop(name, None)
+    chosen = st.selectbox(label, options, key=name, bind="query-params")
+    place = place if chosen == moving else prompt.labels.index(chosen)
+    st.session_state[f"{name}_position"] = None if chosen == moving else prompt.positions[place]
+    return place
 
 
 def choose_head(heads: int) -> int:
@@ -305,6 +311,20 @@ def choose_picture(heads: int, head: int) -> list[int]:
     return list(range(heads)) if chosen == "all heads" else [head]
 
 
+def choose_rows() -> RowsShown:
+    """Let the visitor see each word read as the last one, or one reading of the whole prompt."""
+    return st.segmented_control(
+        "Rows",
+        get_args(RowsShown),
+        default="each word as the last",
+        required=True,
+        key=ROWS,
+        bind="query-params",
+        help="Each word as the last: a row is what the model does when that word is the last one read. One reading: "
+        "the matrices of a single reading of the whole prompt, as the course prints them.",
+    )
+
+
 def choose_scale() -> Scale:
     """Let the visitor choose what the colours span; all heads of a view share it."""
     return st.segmented_control(
@@ -319,13 +339,13 @@ def choose_scale() -> Scale:
 
 
 def choose_first_token() -> FirstToken:
-    """Let the visitor leave the first token out of the picture; it often draws most of the weight."""
+    """Let the visitor leave the first token out of the picture; it often draws some of the weight."""
     return st.selectbox(
         "First token",
         get_args(FirstToken),
         key=FIRST,
         bind="query-params",
-        help="The start mark often takes much of the weight. Left out, the others keep their weights; "
+        help="The start mark stands before every text. Left out, the others keep their weights; "
         "scaled up, what remains of each row is divided by its sum.",
     )
 
@@ -339,7 +359,7 @@ def choose_shading() -> Shading:
         required=True,
         key=SHADING,
         bind="query-params",
-        help="Keys: how much the chosen word looks at each. Queries: how much each later word looks at it.",
+        help="Keys: how much the chosen word looks at each. Queries: how much each later word looks at it, read last.",
     )
 
 
@@ -422,14 +442,14 @@ def choose_word(vocab: Vocab, likeliest: int) -> int:
 def pick_query(prompt: EncodedPrompt, place: int) -> None:
     """Choose the query at index `place`, as a press on a token does. Call it from a callback."""
     last = place == len(prompt.ids) - 1
-    st.session_state[QUERY] = LAST if last else str(prompt.positions[place])
+    st.session_state[QUERY] = LAST if last else prompt.labels[place]
 
 
 def pick_cell(prompt: EncodedPrompt, head: int, query: int, key: int) -> None:
     """Choose a head, a query and a key at once, as a click on a cell does. Call it from a callback."""
     pick_query(prompt, query)
     st.session_state[HEAD] = str(head + 1)
-    st.session_state[KEY] = str(prompt.positions[key])
+    st.session_state[KEY] = prompt.labels[key]
 
 
 def _forget_unless_offered(key: str, options: Sequence[str]) -> None:

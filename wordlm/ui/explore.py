@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from wordlm.arithmetic import WeightSteps
-from wordlm.inspection import Inspection
+from wordlm.inspection import Rows
 from wordlm.text import EncodedPrompt
 from wordlm.ui.blocks import number_table, text_table
 from wordlm.ui.charts import MENU, head_hue, vector_bars
@@ -27,11 +27,18 @@ def heatmaps(picture: go.Figure, heads: list[int], title: str) -> None:
         )
 
 
+ONE_READING = (
+    "These are the matrices as one reading of the whole prompt makes them, as the course prints them. Training "
+    "supervised the last word alone. So an earlier word stands here in a slot from which the model never learned to "
+    "predict, and its row is nearly even. Only the last row is what the model does; it is the same in both views."
+)
+
+
 def shaded_text(
-    seen: Inspection, prompt: EncodedPrompt, head: int, query: int, shade_by: str, on_pick: Callable[[int], None]
+    rows: Rows, prompt: EncodedPrompt, head: int, query: int, shade_by: str, on_pick: Callable[[int], None]
 ) -> None:
     """Draw the text with each token tinted by its weight in one head, and the weight below it."""
-    weights = seen.weights[head]
+    weights = rows.weights[head]
     by_key = shade_by == "keys of the query"
     shown = weights[query] if by_key else weights[:, query]
     unseen = range(query + 1, len(shown)) if by_key else range(query)
@@ -49,7 +56,7 @@ def weight_vectors(e: WeightSteps) -> go.Figure:
 
 def one_weight(
     explained: WeightSteps,
-    prompt: EncodedPrompt,
+    reading: EncodedPrompt,
     vectors: go.Figure,
     steps: pd.DataFrame,
     terms: pd.DataFrame,
@@ -58,8 +65,8 @@ def one_weight(
     """Draw the calculation of one weight: the sentence, the vectors as bars, the steps, the terms."""
     e = explained
     st.html(
-        f"<p>Head {e.head + 1}: the weight of the key <b>{label_html(prompt.labels[e.key])}</b> for the query "
-        f"<b>{label_html(prompt.labels[e.query])}</b> is <b>{e.weight:.3f}</b>. "
+        f"<p>Head {e.head + 1}: the weight of the key <b>{label_html(reading.labels[e.key])}</b> for the query "
+        f"<b>{label_html(reading.labels[-1])}</b> is <b>{e.weight:.3f}</b>. "
         f"By hand and by the model differ by at most {e.largest_difference:.1e}.</p>"
     )
     left, right = st.columns([1, 2])

@@ -22,7 +22,7 @@ import torch
 from wordlm.checkpoints import describe_checkpoint
 from wordlm.data import Corpus, Windows, make_all_windows
 from wordlm.files import give_back_memory
-from wordlm.inspection import attention_weights
+from wordlm.inspection import rows_of
 from wordlm.models import Kind, LanguageModel, build_model
 from wordlm.text import EncodedPrompt
 from wordlm.training import NonFiniteLoss, Progress, TrainConfig, measure_pace, train_model
@@ -79,7 +79,7 @@ class Job:
     history: list[Progress] = field(default_factory=list)
     """The validations; at most `MOST_VALIDATIONS` and one."""
     weights: dict[int, np.ndarray] = field(default_factory=dict)
-    """The prompt's attention weights (H, n, n) after so many steps: at 0 and at each validation."""
+    """The prompt's rows (H, n, n), each word read as the last one, after so many steps: at 0 and at each validation."""
     seconds: float = 0.0
     result: dict[str, Any] | None = None
     metadata: dict[str, Any] | None = None
@@ -110,7 +110,7 @@ class Job:
         if progress.validation_loss is not None:
             self.history.append(progress)
         if self.order.kind != "mlp" and (progress.step == 0 or progress.validation_loss is not None):
-            self.weights[progress.step] = attention_weights(model, self.order.prompt.ids)
+            self.weights[progress.step] = rows_of(model, self.order.prompt).weights
 
 
 class Trainer:

@@ -18,7 +18,7 @@ from wordlm.checkpoints import open_checkpoint
 from wordlm.compare import LIKENESS_TEXTS, head_likeness
 from wordlm.data import Corpus, build_corpus, corpus_from_stories, make_all_windows, stories_in, stories_path
 from wordlm.files import ARTIFACTS, REPOSITORY, read_json, sha256_file
-from wordlm.inspection import Inspection, inspect_ids, next_probabilities
+from wordlm.inspection import Inspection, Rows, inspect_ids, next_probabilities, rows_of
 from wordlm.models import DEFAULT_HEADS, LanguageModel
 from wordlm.results import check_aggregate, check_comparison
 from wordlm.scoring import WordScores, score_words
@@ -170,6 +170,11 @@ def encode(text: str, chosen: Checkpoint) -> EncodedPrompt:
 def inspection_of(chosen: Checkpoint, ids: tuple[int, ...]) -> Inspection:
     """Return every step of an attention model for the ids of a prompt; at most 1 MB an entry."""
     return inspect_ids(model_of(chosen), ids)
+
+
+def rows_drawn_of(chosen: Checkpoint, prompt: EncodedPrompt) -> Rows:
+    """Return where each word of a prompt looks in a model when it is the last one read; 1 ms, so it is not kept."""
+    return rows_of(model_of(chosen), prompt)
 
 
 def probabilities_of(chosen: Checkpoint, ids: tuple[int, ...]) -> np.ndarray:

@@ -348,8 +348,8 @@ def _draw_heads(job: Job, live: bool) -> None:
     prompt, steps = job.order.prompt, sorted(job.weights)
     st.subheader("How do the heads form?")
     explain(
-        "The attention weights of your prompt, as it was when you pressed Train. A new model's come from random "
-        "numbers."
+        "The attention weights of your prompt, as it was when you pressed Train, each word read as the last one. A new "
+        "model's come from random numbers."
     )
     say_what_was_read(prompt)
     step = steps[-1]
@@ -365,7 +365,7 @@ def _draw_heads(job: Job, live: bool) -> None:
     st.caption(f"After {counted(step, 'update')}.")
     with st.container(key="heads_many" if len(weights) > 1 else "heads_one"):
         st.plotly_chart(picture, key="heatmaps", config=MENU, alt=f"Attention weights after {step} updates")
-    heads_in_words(weights, prompt, last)
+    heads_in_words(weights[:, last], prompt, len(prompt.ids))
     if not live:
         rows = {f"head {head + 1}": row[last] for head, row in enumerate(weights)}
         table = pd.DataFrame.from_dict(rows, orient="index", columns=list(prompt.labels))
