@@ -5,8 +5,8 @@ inside_app()
 import streamlit as st
 
 from wordlm.results import beside, run_table, summary_table
+from wordlm.ui import address, blocks, charts
 from wordlm.ui import benchmark as view
-from wordlm.ui import blocks, charts
 from wordlm.ui.glossary import explain
 from wordlm.ui.resources import comparison_of, course_results
 
@@ -22,8 +22,7 @@ with st.expander("Add a comparison of your own"):
     own = view.uploaded_comparison()
 shown = ours
 if own is not None:
-    sources = ["ours", "yours", "both"]
-    chosen = st.segmented_control("Show", sources, default="both", required=True, key="source", persist_state="session")
+    chosen = address.segments("source", "Show")
     shown = {"ours": ours, "yours": own, "both": beside(ours, own)}[chosen]
 
 summary = summary_table(shown)

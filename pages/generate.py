@@ -6,7 +6,7 @@ import streamlit as st
 
 from wordlm.engines import warm_up
 from wordlm.generation import Generation
-from wordlm.ui import blocks, controls
+from wordlm.ui import address, blocks, controls
 from wordlm.ui import generate as view
 from wordlm.ui.browser_engine import browser_engine
 from wordlm.ui.glossary import explain
@@ -19,9 +19,7 @@ explain(
     "The model chooses one word, reads everything again with that word at the end, and so on. It keeps no cache: "
     "each new word moves all others one slot to the left, where they get another position embedding."
 )
-engine = st.segmented_control(
-    "Engine", controls.ENGINES, default=controls.ENGINES[0], required=True, key="engine", bind="query-params"
-)
+engine = address.segments("engine", "Engine")
 start = view.choose_start(choice.text, vocabulary_of(choice.checkpoint) if engine == "PyTorch" else vocabulary())
 view.warn_of_unknown_start(start)
 decoding = view.choose_decoding()
@@ -30,16 +28,10 @@ explain(
     "renormalised for the draw. The probabilities shown are the model's own, before all of that."
 )
 if engine == "your browser":
-    model = st.segmented_control(
-        "Model", view.EXPORTED, default="4", required=True, key="browser_model", bind="query-params"
-    )
-    way = st.segmented_control(
+    model = address.segments("browser_model", "Model")
+    way = address.segments(
+        "way",
         "Run with",
-        controls.WAYS,
-        default=controls.WAYS[0],
-        required=True,
-        key="way",
-        bind="query-params",
         help="WebAssembly runs in every browser of today. WebGPU uses the graphics processor where there "
         "is one, and fetches more.",
     )
@@ -66,6 +58,7 @@ else:
 
 if "stories" in st.session_state:
     began, stories = st.session_state["stories"]
+    address.not_carried("stories that were written; with the same settings they can be written again")
     view.interrupt_all(stories)
     view.show_stories(stories, began)
     view.read_beside(began)

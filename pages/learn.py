@@ -5,15 +5,15 @@ inside_app()
 import streamlit as st
 
 from wordlm.quiz import question_of
-from wordlm.ui import controls
+from wordlm.ui import address, controls
 from wordlm.ui.chapters import CHAPTERS
 from wordlm.ui.glossary import draw_glossary
 from wordlm.ui.quiz import ask, quiz
 
 choice = controls.shared_choice()
 with st.container(horizontal=True, vertical_alignment="bottom"):
-    part = controls.choose_part()
-    number = controls.choose_chapter(len(CHAPTERS)) if part == "course" else 0
+    part = address.segments("part", "Part")
+    number = int(address.segments("chapter", "Chapter")) if part == "course" else 0
 
 if part == "course":
     chapter = CHAPTERS[number - 1]

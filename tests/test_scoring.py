@@ -3,7 +3,7 @@ import pytest
 import torch
 
 from wordlm.models import build_model
-from wordlm.scoring import head_weights_as_last, prefix_windows, word_losses
+from wordlm.scoring import prefix_windows, word_losses
 from wordlm.text import BOS, PAD, left_pad
 
 
@@ -28,15 +28,3 @@ def test_an_empty_text_has_no_losses():
 def test_the_first_word_follows_the_start_mark_alone():
     assert prefix_windows([7, 8])[0].tolist() == [PAD] * 63 + [BOS]
     assert prefix_windows([7, 8])[2].tolist() == [PAD] * 61 + [BOS, 7, 8]
-
-
-def test_weights_as_last_are_the_last_rows_of_separate_runs():
-    model = build_model("multihead", seed=2).eval()
-    words = [9, 8, 7, 9]
-    weights = head_weights_as_last(model, words)
-    assert weights.shape == (4, 5, 5)
-    for place in range(5):
-        with torch.inference_mode():
-            row = model.forward_details(torch.from_numpy(left_pad([BOS, *words[:place]])))["weights"][0, :, -1]
-        np.testing.assert_allclose(weights[:, place, : place + 1], row[:, -(place + 1) :], atol=1e-6)
-        assert (weights[:, place, place + 1 :] == 0).all()

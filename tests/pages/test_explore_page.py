@@ -27,9 +27,9 @@ def test_the_weight_table_holds_the_models_numbers_for_one_and_four_heads(open_p
     ("model", "name"),
     [("1", "attention_seed11"), ("4", "multihead_seed11"), *((h, f"multihead_h{h}_seed11") for h in ("2", "8", "16"))],
 )
-def test_the_heatmaps_hold_the_models_weights_on_one_colour_scale(open_page, details, model, name):
+def test_each_row_is_what_the_model_does_when_that_word_is_the_last_one(open_page, rows_as_last, model, name):
     traces = open_page(model=model).figure("heatmaps")["data"]
-    expected = details(PROMPT, name)["weights"][:, -8:, -8:]
+    expected = rows_as_last(PROMPT, name)
     assert len(traces) == len(expected) == int(model)
     lower = np.tril(np.ones((8, 8), bool))
     for trace, weights in zip(traces, expected, strict=True):
@@ -40,17 +40,17 @@ def test_the_heatmaps_hold_the_models_weights_on_one_colour_scale(open_page, det
         assert trace["x"] == trace["y"] and len(set(trace["x"])) == 8
 
 
-def test_the_colours_say_what_they_span(open_page, details):
+def test_the_colours_say_what_they_span(open_page, rows_as_last):
     screen = open_page()
     assert screen.figure("heatmaps")["layout"]["coloraxis"]["colorbar"]["title"]["text"] == "weight, 0 to 1"
     screen.app.button_group(key="scale").set_value("per view").run()
     axis = screen.figure("heatmaps")["layout"]["coloraxis"]
-    largest = details(PROMPT, "multihead_seed11")["weights"][:, -7:, -8:].max()
+    largest = rows_as_last(PROMPT, "multihead_seed11")[:, 1:].max()
     assert axis["cmax"] == pytest.approx(largest)
     assert f"{largest:.3f}" in axis["colorbar"]["title"]["text"]
     screen.app.button_group(key="scale").set_value("logarithmic").run()
     figure = screen.figure("heatmaps")
-    weights = details(PROMPT, "multihead_seed11")["weights"][0, -8:, -8:]
+    weights = rows_as_last(PROMPT, "multihead_seed11")[0]
     lower = np.tril(np.ones((8, 8), bool))
     np.testing.assert_allclose(array(figure["data"][0]["z"])[lower], np.log10(weights[lower].clip(1e-4)), atol=1e-5)
 
@@ -69,11 +69,11 @@ def test_the_first_token_can_be_left_out_and_the_picture_says_so(open_page, deta
     np.testing.assert_allclose(screen.table(WEIGHTS)["sum"], 1, atol=1e-6)
 
 
-def test_the_text_is_shaded_by_the_chosen_head(open_page, details):
+def test_the_text_is_shaded_by_the_chosen_head(open_page, rows_as_last):
     screen = open_page(head="3")
-    weights = details(PROMPT, "multihead_seed11")["weights"][2, -8:, -8:]
+    weights = rows_as_last(PROMPT, "multihead_seed11")[2]
     assert [token["shade"] for token in screen.tokens("shaded")] == pytest.approx(weights[-1].tolist(), abs=1e-6)
-    screen.app.selectbox(key="query").set_value("2").run()
+    screen.app.selectbox(key="query").set_value("2 · little").run()
     assert [token["shade"] for token in screen.tokens("shaded")][3:] == [None] * 5
     screen.app.button_group(key="shading").set_value("queries of the token").run()
     shades = [token["shade"] for token in screen.tokens("shaded")]
@@ -83,34 +83,92 @@ def test_the_text_is_shaded_by_the_chosen_head(open_page, details):
 
 def test_the_steps_of_one_weight_are_the_models_and_agree_by_hand(open_page, details):
     screen = open_page(head="2")
-    screen.app.selectbox(key="query").set_value("6").run()
-    screen.app.selectbox(key="key").set_value("3").run()
+    screen.app.selectbox(key="query").set_value("6 · red").run()
+    screen.app.selectbox(key="key").set_value("3 · dog").run()
     steps = screen.table("The calculation of the weight").set_index("step")
-    found = details(PROMPT, "multihead_seed11")
-    q, k = found["Q"][1, -2], found["K"][1, -5]
+    found = details("a little dog found a red", "multihead_seed11")
+    q, k = found["Q"][1, -1], found["K"][1, -4]
     assert float(steps.loc["dot product", "by hand"]) == pytest.approx(q @ k, abs=1e-3)
-    assert float(steps.loc["scale and mask", "model"]) == pytest.approx(q @ k / 4, abs=1e-3)
-    assert float(steps.loc["softmax", "model"]) == pytest.approx(found["weights"][1, -2, -5], abs=1e-4)
+    assert float(steps.loc["scale", "model"]) == pytest.approx(q @ k / 4, abs=1e-3)
+    assert float(steps.loc["softmax", "model"]) == pytest.approx(found["weights"][1, -1, -4], abs=1e-4)
     assert list(steps.index[-4:]) == ["concatenate", "output projection", "residual", "logit"]
     assert steps["difference"].astype(float).max() < 1e-4
     terms = screen.table("The dot product term by term")
     np.testing.assert_allclose(terms["q × k"], q * k, atol=1e-5)
     assert terms["running sum"].iloc[-1] == pytest.approx(q @ k, abs=1e-4)
     row = screen.table("The softmax over the row")
-    np.testing.assert_allclose(row["weight"], found["weights"][1, -2, -8:-1], atol=1e-6)
+    np.testing.assert_allclose(row["weight"], found["weights"][1, -1, -7:], atol=1e-6)
     bars = screen.figure("vectors")["data"]
     np.testing.assert_allclose(array(bars[2]["y"]), q, atol=1e-6)
     np.testing.assert_allclose(array(bars[3]["y"]), k, atol=1e-6)
 
 
-def test_a_later_key_is_shown_to_be_masked(open_page):
+def test_a_key_after_the_query_is_not_offered_since_its_reading_ends_before(open_page):
+    screen = open_page(query="2 · little", key="5 · a")
+    assert "The link asks for key = 5 · a, which is not offered" in screen.text.replace("\\", "")
+    assert screen.app.selectbox(key="key").options[-1] == "2 · little"
+
+
+def test_an_earlier_query_is_read_as_the_last_word_in_all_that_follows(open_page, details, vocab):
+    screen = open_page(query="3 · dog")
+    found = details("a little dog", "multihead_seed11")
+    probabilities = softmax(found["logits"])
+    table = screen.table("The ten likeliest next words")
+    assert table["word"][0] == vocab.itos[int(probabilities.argmax())]
+    np.testing.assert_allclose(table["probability"], np.sort(probabilities)[::-1][:10], atol=1e-6)
+    measures = screen.table("How each head spreads its weights")
+    np.testing.assert_allclose(measures["itself"], found["weights"][:, -1, -1], atol=1e-6)
+    assert "of 4,000 words after *3 · dog*" in screen.text.replace("\\", "")
+
+
+def test_the_previous_word_head_is_seen_on_explore(open_page):
+    """Head 2 of seed 11, measured over separate readings of 63 words: 0.52 on the previous word, rows 8 to 63."""
+    text = (
+        "once upon a time there was a little girl named lily . she had a red ball and she loved to play with it . " * 2
+    )
+    words = text.split()[:40]
+    shown = array(open_page(prompt=" ".join(words)).figure("heatmaps")["data"][1]["z"])
+    assert np.mean([shown[row, row - 1] for row in range(8, len(words) + 1)]) > 0.4
+
+
+def test_the_matrices_of_one_reading_are_one_press_away_and_said_to_be_that(open_page, details, rows_as_last):
     screen = open_page()
-    screen.app.selectbox(key="query").set_value("2").run()
-    screen.app.selectbox(key="key").set_value("5").run()
-    steps = screen.table("The calculation of the weight").set_index("step")
-    assert (steps.loc["scale and mask", ["by hand", "model"]] == "−∞").all()
-    assert (steps.loc["softmax", ["by hand", "model"]] == "0.0000").all()
-    assert "minus infinity" in steps.loc["scale and mask", "formula"]
+    assert "one reading of the whole prompt" not in screen.text
+    screen.app.button_group(key="rows").set_value("one reading").run()
+    lower = np.tril(np.ones((8, 8), bool))
+    for head, trace in enumerate(screen.figure("heatmaps")["data"]):
+        shown = array(trace["z"])
+        one_reading = details(PROMPT, "multihead_seed11")["weights"][head, -8:, -8:]
+        np.testing.assert_allclose(shown[lower], one_reading[lower], atol=1e-6)
+        np.testing.assert_allclose(shown[-1], rows_as_last(PROMPT, "multihead_seed11")[head, -1], atol=1e-6)
+    assert "one reading of the whole prompt" in screen.text
+
+
+def test_what_a_row_gives_to_words_that_the_picture_no_longer_shows_is_said(open_page, details, vocab):
+    words = ("the cat sat on a red mat and " * 12).split()[:80]
+    screen = open_page(prompt=" ".join(words))
+    labels = screen.app.selectbox(key="query").options
+    assert labels[1] == "17 · the"
+    screen.app.selectbox(key="query").set_value("20 · on").run()
+    row = details(" ".join(words[:20]), "multihead_seed11")["weights"][:, -1, -21:]
+    said = [f"{weights[:17].sum():.3f} on 17 earlier words not in the picture" for weights in row]
+    assert all(sentence in screen.text for sentence in said)
+    assert list(screen.table(WEIGHTS).columns[1:3]) == ["0 · <BOS>", "1 · the"]
+
+
+def test_a_fixed_query_keeps_its_place_and_shows_the_word_that_stands_there_now(open_page):
+    screen = open_page(query="3 · dog")
+    screen.app.text_input(key="prompt").set_value("a little cat found a hat").run()
+    assert screen.app.selectbox(key="query").value == "3 · cat"
+    assert list(screen.table(WEIGHTS).columns)[-1] == "3 · cat"
+
+
+def test_what_a_control_offers_for_the_moving_query_and_key_does_not_depend_on_the_prompt(open_page):
+    """The browser keeps the old wording of a choice whose value stays."""
+    screen = open_page()
+    before = [screen.app.selectbox(key=key).options[0] for key in ("query", "key")]
+    screen.app.text_input(key="prompt").set_value("Lily gave the ball to").run()
+    assert [screen.app.selectbox(key=key).options[0] for key in ("query", "key")] == before
 
 
 def test_the_next_words_are_the_ten_likeliest(open_page, details, vocab):
@@ -186,43 +244,43 @@ def test_the_tokens_are_shown_with_their_ids_and_what_was_done_to_them(open_page
         ("Zyzzyva", "<UNK> 3"),
         ("ran", str(vocab.itos.index("ran"))),
     ]
-    assert "3 words in 64 slots, 60 of them padding" in screen.text
+    assert "3 words and the start mark in 64 slots; 60 are padding" in screen.text
     assert "1 unknown to the vocabulary, read as `<UNK>`: Zyzzyva" in screen.text
 
 
 def test_the_checks_on_screen_hold(open_page):
     text = open_page().text
-    assert text.count("✓") == 3
+    assert text.count("✓") == 4
     assert "FAILS" not in text
 
 
 def test_the_chosen_query_gives_its_own_row(open_page, details):
     screen = open_page()
-    screen.app.selectbox(key="query").set_value("3").run()
+    screen.app.selectbox(key="query").set_value("3 · dog").run()
     table = screen.table(WEIGHTS)
-    four = details(PROMPT, "multihead_seed11")["weights"][:, -5, -8:-4]
+    four = details("a little dog", "multihead_seed11")["weights"][:, -1, -4:]
     np.testing.assert_allclose(table.iloc[1:].drop(columns="sum"), four, atol=1e-6)
     assert list(table.columns)[-1] == "3 · dog"
 
 
 def test_a_query_that_a_shorter_prompt_no_longer_has_falls_back_to_the_last_word(open_page):
     screen = open_page()
-    screen.app.selectbox(key="query").set_value("7").run()
+    screen.app.selectbox(key="query").set_value("7 · hat").run()
     screen.app.text_input(key="prompt").set_value("two words").run()
     assert not screen.app.exception
-    assert screen.app.selectbox(key="query").value == "last"
+    assert screen.app.selectbox(key="query").value == "the last word"
     assert list(screen.table(WEIGHTS).columns)[-1] == "2 · words"
 
 
 def test_toggling_the_heads_keeps_prompt_query_and_scale(open_page):
     screen = open_page(prompt="the cat sat")
-    screen.app.selectbox(key="query").set_value("2").run()
+    screen.app.selectbox(key="query").set_value("2 · cat").run()
     screen.app.button_group(key="scale").set_value("logarithmic").run()
     for model in ("8", "1", "16", "4"):
         screen.app.button_group(key="model").set_value(model).run()
         assert not screen.app.exception
         assert screen.app.text_input(key="prompt").value == "the cat sat"
-        assert screen.app.selectbox(key="query").value == "2"
+        assert screen.app.selectbox(key="query").value == "2 · cat"
         assert screen.app.button_group(key="scale").value == "logarithmic"
 
 
@@ -244,8 +302,8 @@ def test_a_seed_that_is_bundled_is_used(open_page, details):
 
 
 def test_a_mistake_of_a_link_is_told_once_also_where_a_page_ends_early(open_page):
-    screen = open_page("switch_off", model="MLP", b="99")
-    assert "b = 99, which is not offered" in screen.app.warning[0].value
+    screen = open_page("switch_off", model="MLP", scale="99")
+    assert "scale = 99, which is not offered" in screen.app.warning[0].value
     screen.app.segmented_control(key="seed").set_value(29).run()
     assert not screen.app.warning
 
@@ -277,7 +335,7 @@ def test_a_link_with_nonsense_falls_back_with_a_word(open_page, params):
 def test_a_right_link_and_unknown_parameters_are_not_complained_of(open_page):
     screen = open_page(model="8", head="7", scale="logarithmic", seed="11", query="3 · dog", utm_source="mail")
     assert "The link asks for" not in screen.text
-    assert screen.app.selectbox(key="query").value == "3"
+    assert screen.app.selectbox(key="query").value == "3 · dog"
 
 
 PROMPTS = {

@@ -9,8 +9,8 @@ import streamlit as st
 
 from wordlm.inspection import Checks
 from wordlm.text import UNK, EncodedPrompt
+from wordlm.ui.address import not_carried
 from wordlm.ui.charts import MENU, head_hue
-from wordlm.ui.components import copy_link
 from wordlm.ui.escape import for_markdown, label_html, shortened
 from wordlm.ui.report import html_report
 from wordlm.ui.resources import Checkpoint
@@ -165,7 +165,10 @@ def kept_upload(label: str, types: list[str], key: str) -> tuple[str, bytes] | N
         st.session_state[kept] = None if file is None else (file.name, file.getvalue())
 
     st.file_uploader(label, type=types, max_upload_size=5, key=key, on_change=keep)
-    return st.session_state.get(kept)
+    upload = st.session_state.get(kept)
+    if upload is not None:
+        not_carried("the file that you chose")
+    return upload
 
 
 def see_for_yourself() -> None:
@@ -174,14 +177,12 @@ def see_for_yourself() -> None:
 
 
 def take_away(name: str, title: str, text: str, checkpoints: list[Checkpoint], tables: dict, figures: dict) -> None:
-    """Draw the buttons that take a view along: the report as a file, the link."""
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.download_button(
-            "Download this view as one HTML file",
-            lambda: html_report(title, text, checkpoints, tables, figures, today=datetime.date.today()).encode(),
-            f"{name}.html",
-            "text/html",
-            key="report",
-            on_click="ignore",
-        )
-        copy_link()
+    """Draw the button that takes a view along as a file."""
+    st.download_button(
+        "Download this view as one HTML file",
+        lambda: html_report(title, text, checkpoints, tables, figures, today=datetime.date.today()).encode(),
+        f"{name}.html",
+        "text/html",
+        key="report",
+        on_click="ignore",
+    )

@@ -42,12 +42,10 @@ def compare_surprisal(prompt: EncodedPrompt, surprisals: dict[str, np.ndarray], 
     table = pd.DataFrame({"word": prompt.word_labels, **surprisals})
     first, second = surprisals
     table["B − A"] = table[second] - table[first]
-    widest = int(table["B − A"].abs().idxmax())
+    apart = table["B − A"].abs()
     means = "; ".join(f"{for_html(name)}: {values.mean():.4f}" for name, values in surprisals.items())
-    st.html(
-        f"<p>Mean surprisal in nats per word. {means}. They differ most at "
-        f"<b>{label_html(table['word'][widest])}</b>.</p>"
-    )
+    most = f"They differ most at <b>{label_html(table['word'][apart.idxmax()])}</b>."
+    st.html(f"<p>Mean surprisal in nats per word. {means}. {most if apart.any() else 'They do not differ.'}</p>")
     picture = figures["Surprisal of each typed word"]
     picture_and_table(picture, table, "surprisal", alt="Surprisal of each typed word under A and B", decimals=4)
     return table

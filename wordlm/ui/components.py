@@ -72,19 +72,22 @@ export default function ({ data, setTriggerValue }) {
 """
 
 _LINK_JS = """
-export default function ({ parentElement }) {
-  const button = parentElement.querySelector("button");
+export default function ({ data, parentElement }) {
+  const [button, said] = [parentElement.querySelector("button"), parentElement.querySelector("p")];
+  said.textContent = "";
   button.onclick = async () => {
+    let done = "Link copied.";
     try {
       await navigator.clipboard.writeText(window.location.href);
-      button.textContent = "Link copied";
     } catch {
-      button.textContent = "Copy it from the address bar";
+      done = "Copy the link from the address bar.";
     }
-    setTimeout(() => { button.textContent = "Copy link"; }, 2000);
+    said.textContent = [done, ...data.missing.map((what) => `It cannot carry ${what}.`)].join(" ");
   };
 }
 """
+
+_LINK_HTML = '<button type="button">Copy link</button><p role="status"></p>'
 
 _LINK_CSS = """
 button {
@@ -93,6 +96,8 @@ button {
 }
 button:hover { border-color: var(--st-primary-color); color: var(--st-primary-color); }
 button:focus-visible { outline: 2px solid var(--st-primary-color); outline-offset: 1px; }
+p { margin: 0.2rem 0 0; font-size: 0.8rem; color: var(--st-text-color); max-width: 22rem; }
+p:empty { display: none; }
 """
 
 
@@ -103,7 +108,9 @@ def _registered() -> dict[str, Callable]:
     return {
         "tokens": component("tokens", html='<div class="tokens"></div>', css=_TOKENS_CSS, js=_TOKENS_JS),
         "cells": component("cells", js=_CELLS_JS),
-        "link": component("link", html='<button type="button">Copy link</button>', css=_LINK_CSS, js=_LINK_JS),
+        "link": component(
+            "link", html='<button type="button">Copy link</button><p role="status"></p>', css=_LINK_CSS, js=_LINK_JS
+        ),
     }
 
 
@@ -154,6 +161,6 @@ def heatmap_clicks(container: str, heads: list[int], on_pick: Callable[[int, int
     _registered()["cells"](key="cells", data={"container": container, "heads": heads}, on_picked_change=picked)
 
 
-def copy_link() -> None:
-    """Draw a button that copies the address of this view."""
-    _registered()["link"](key="copy_link", width="content")
+def copy_link(missing: list[str]) -> None:
+    """Draw a button that copies the address of this view and says what of it is `missing` there."""
+    _registered()["link"](key="copy_link", data={"missing": missing}, width="content")

@@ -12,10 +12,10 @@ from wordlm.data import DataError, StoryStream
 from wordlm.engines import OnnxEngine, TorchEngine
 from wordlm.files import ARTIFACTS
 from wordlm.generation import Choice, Decoding, Engine, Generation, join_words, story_text
-from wordlm.starts import AUTHORED, opening_of
+from wordlm.starts import opening_of
 from wordlm.text import BOS, EOS, SPECIALS, UNK, Vocab, typed_words
+from wordlm.ui import address
 from wordlm.ui.charts import ACCENT
-from wordlm.ui.controls import RANGES
 from wordlm.ui.escape import for_html, for_markdown
 from wordlm.ui.resources import (
     SEEDS,
@@ -30,7 +30,7 @@ from wordlm.ui.resources import (
     weights_digest,
 )
 
-EXPORTED = ("MLP", "1", "4")
+EXPORTED = address.PARAMETERS["browser_model"].options
 """The models that were exported to ONNX, at seed 11."""
 
 
@@ -53,10 +53,8 @@ class Start:
 
 def choose_start(prompt: str, vocab: Vocab) -> Start:
     """Let the visitor choose a beginning: the prompt, an authored one, or the opening of a real story."""
-    kinds = ["the prompt above", *AUTHORED]
-    if data_is_present():
-        kinds += ["a training story", "a held-out story"]
-    kind = st.selectbox("Start", kinds, key="start", persist_state="session")
+    kinds = address.PARAMETERS["start"].options
+    kind = address.dropdown("start", "Start", kinds if data_is_present() else kinds[:-2])
     if kind not in ("a training story", "a held-out story"):
         text = prompt if kind == "the prompt above" else kind
         return Start(text, [BOS, *typed_words(text, vocab)[1]], vocab)
@@ -67,8 +65,8 @@ def choose_start(prompt: str, vocab: Vocab) -> Start:
         st.stop()
     stream: StoryStream = corpus.splits["train" if kind == "a training story" else "test"]
     number, length = st.columns(2)
-    story = number.number_input("Story", 1, len(stream.starts) - 1, 1, key="story", bind="query-params")
-    words = length.slider("Words of its opening", 3, 60, 20, key="opening", bind="query-params")
+    story = address.number("story", "Story", high=len(stream.starts) - 1, place=number)
+    words = address.slider("opening", "Words of its opening", place=length)
     opening = opening_of(stream, corpus.vocab, int(story) - 1, words)
     text = " ".join(UNKNOWN_MARK if word == SPECIALS[UNK] else word for word in opening.words)
     return Start(text, [BOS, *typed_words(text, vocab)[1]], vocab, opening.continuation)
@@ -77,38 +75,24 @@ def choose_start(prompt: str, vocab: Vocab) -> Start:
 def choose_decoding() -> Decoding:
     """Let the visitor choose how words are chosen."""
     with st.container(key="decoding", horizontal=True, vertical_alignment="bottom"):
-        limit = st.slider("New words, at most", *RANGES["limit"], 60, key="limit", bind="query-params")
-        temperature = st.slider(
+        limit = address.slider("limit", "New words, at most")
+        temperature = address.slider(
+            "temperature",
             "Temperature",
-            *RANGES["temperature"],
-            0.0,
-            0.1,
-            key="temperature",
-            bind="query-params",
             help="0 always takes the likeliest word (greedy). 1 draws from the model's own probabilities.",
         )
-        top_k = st.number_input("Top k (0: all)", *RANGES["top_k"], 0, key="top_k", bind="query-params")
-        top_p = st.slider("Top p", *RANGES["top_p"], 1.0, 0.05, key="top_p", bind="query-params")
-        seed = st.number_input("Seed of the draws", *RANGES["draw_seed"], 0, key="draw_seed", bind="query-params")
-        unknown = st.toggle("Allow <UNK\\>", key="unknown", bind="query-params")
+        top_k = address.number("top_k", "Top k (0: all)")
+        top_p = address.slider("top_p", "Top p")
+        seed = address.number("draw_seed", "Seed of the draws")
+        unknown = address.toggle("unknown", "Allow <UNK\\>")
     return Decoding(limit, temperature, int(top_k), top_p, int(seed), unknown)
 
 
 def choose_models(default: Checkpoint, engine: str) -> list[str]:
     """Let the visitor choose the models that write side by side; they read the same ids."""
     offered = models_beside(default) if engine == "PyTorch" else list(EXPORTED)
-    kept = [model for model in st.session_state.get("writers") or [] if model in offered]
-    if "writers" in st.session_state and kept != st.session_state["writers"]:
-        del st.session_state["writers"]
     first = default.model if default.model in offered else "4"
-    chosen = st.pills(
-        "Models, side by side: MLP or number of heads",
-        offered,
-        selection_mode="multi",
-        default=[first],
-        key="writers",
-        bind="query-params",
-    )
+    chosen = address.pills("writers", "Models, side by side: MLP or number of heads", offered, default=[first])
     if engine != "PyTorch":
         other = (
             "" if default.model in offered else f" So {default.title} cannot write with it; 4 heads is offered instead."
@@ -116,7 +100,7 @@ def choose_models(default: Checkpoint, engine: str) -> list[str]:
         st.caption(
             f"ONNX files are bundled for the MLP, 1 head and 4 heads at seed 11.{other} PyTorch runs every model."
         )
-    return list(chosen)
+    return chosen
 
 
 @st.cache_resource(show_spinner="Loading the engine …")

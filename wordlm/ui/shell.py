@@ -5,20 +5,19 @@ Streamlit runs a page without `app.py` when a fresh server's first visit goes to
 """
 
 import gc
+import sys
 from pathlib import Path
 
 import streamlit as st
 from streamlit.runtime.scriptrunner import StopException
 
 from wordlm.files import REPOSITORY, give_back_memory
-from wordlm.ui.controls import draw_shared_controls, link_is_read, say_what_a_link_got_wrong
-from wordlm.ui.escape import for_markdown
-from wordlm.ui.own_models import keep_finished_training
-from wordlm.ui.resources import ArtifactError
-from wordlm.ui.tour import draw_tour
 
 _INSIDE = "inside_app"
 _STYLE = Path(__file__).with_name("style.css")
+_WAITING = """
+<div class="waiting" role="status" aria-label="The page is being prepared"><i></i><i></i><i></i><i></i></div>
+"""
 
 
 def run_app() -> None:
@@ -41,21 +40,34 @@ def run_app() -> None:
     )
     st.set_page_config(f"{page.title} · Attention explorer", layout="wide", initial_sidebar_state="collapsed")
     st.html(_STYLE)
-    say_what_a_link_got_wrong()
+    waiting = st.empty()
+    if "torch" not in sys.modules:  # the first visitor of a server sees the frame while that is being loaded
+        waiting.html(_WAITING)
+    from wordlm.ui import address
+    from wordlm.ui.controls import draw_shared_controls
+    from wordlm.ui.escape import for_markdown
+    from wordlm.ui.own_models import keep_finished_training
+    from wordlm.ui.resources import ArtifactError
+    from wordlm.ui.tour import draw_tour
+
+    waiting.empty()
+    address.read_link()
     keep_finished_training()
-    draw_shared_controls()
+    place_of_link = draw_shared_controls()
     draw_tour(page.url_path or "explore")
     st.session_state[_INSIDE] = True
     try:
         page.run()
-        link_is_read()
+        address.end_reading()
         _settle(page.url_path)
     except StopException:  # the page ended early; a run that gives way to another one has not been read
-        link_is_read()
+        address.end_reading()
         raise
     except ArtifactError as error:
         st.error(for_markdown(f"This page cannot be shown. {error}."))
     finally:
+        with place_of_link:
+            address.draw_copy_link()
         st.session_state[_INSIDE] = False
 
 
