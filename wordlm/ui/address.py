@@ -1,14 +1,17 @@
 """The address of a view: each parameter of the URL, declared once.
 
-A control takes its name, options or range, and default from here. A link is checked against the same declaration, and
-what no link can carry is said when it is copied. Most parameters are bound to their control by Streamlit; `kept` and
-`keep` are for what has no control that can be bound.
+A control takes its name, options or range, and default from here; a link is checked against the same declaration; what
+no link can carry is said when it is copied. What the visitor sets is kept for the session, on whatever page it was set,
+and a page's address holds what its own controls are set to.
+
+Streamlit can bind a control to a parameter by itself. It then loses what a link said when the page is left, and a
+correction sent while somebody types puts the text before into the address; so the address is written here.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, get_args
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 import streamlit as st
 
@@ -17,37 +20,41 @@ from wordlm.course import WIDTHS
 from wordlm.starts import AUTHORED
 from wordlm.training import Precision, TrainConfig
 from wordlm.ui.charts import FirstToken, Scale
-from wordlm.ui.components import copy_link
+from wordlm.ui.components import copy_link, write_address
 from wordlm.ui.escape import for_markdown, shortened
 from wordlm.ui.job import MOST_STEPS, MOST_VALIDATIONS
 from wordlm.ui.resources import MODELS, SEEDS
 
-LONGEST_KEPT = 2000
+LONGEST_TEXT = 2000
 """Characters of a text in an address; servers refuse addresses of some 10,000 or more."""
 
 
 @dataclass(frozen=True)
 class OneOf:
-    """A choice of one. Without `options` they are known only when the control is drawn.
-
-    Without a default the page itself puts one into the address, see `by_device`.
-    """
+    """A choice of one. Without `options` they are known only when the control is drawn."""
 
     options: Sequence[Any] | None
     default: Any = None
+    always: bool = False
+    """Whether it stands in the address also where it is the default, since that depends on the visitor's device."""
 
-    def refused(self, texts: list[str]) -> str | None:
-        """Return what of a link is not offered, None where all is."""
-        offered = None if self.options is None else [str(option) for option in self.options]
-        return next((text for text in texts if not text or (offered is not None and text not in offered)), None)
+    def read(self, texts: list[str]) -> Any:
+        """Return what a link says. Raises `ValueError` where that is not offered."""
+        if self.options is None and texts[0]:
+            return texts[0]
+        return {str(option): option for option in self.options or ()}[texts[0]]
 
 
 @dataclass(frozen=True)
 class Several:
     """A choice of any number of things, also of none; they are known when the control is drawn."""
 
-    def refused(self, texts: list[str]) -> None:
-        """Return None: what is not offered is found when the control is drawn."""
+    default: Any = None
+    always: bool = False
+
+    def read(self, texts: list[str]) -> list[str]:
+        """Return what a link says."""
+        return [text for text in texts if text]
 
 
 @dataclass(frozen=True)
@@ -58,17 +65,14 @@ class Number:
     high: float
     default: float
     step: float | None = None
+    always: bool = False
 
-    def refused(self, texts: list[str]) -> str | None:
-        """Return what of a link is no such number, None where all is."""
-        return next((text for text in texts if not self._fits(text)), None)
-
-    def _fits(self, text: str) -> bool:
-        try:
-            number = float(text)
-        except ValueError:
-            return False
-        return self.low <= number <= self.high and (isinstance(self.low, float) or number.is_integer())
+    def read(self, texts: list[str]) -> float:
+        """Return what a link says. Raises `ValueError` where that is no such number."""
+        number = float(texts[0])
+        if not self.low <= number <= self.high or (isinstance(self.low, int) and not number.is_integer()):
+            raise ValueError(f"{texts[0]} does not lie from {self.low} to {self.high}")
+        return type(self.low)(number)
 
 
 @dataclass(frozen=True)
@@ -76,36 +80,42 @@ class Switch:
     """On or off."""
 
     default: bool = False
+    always: bool = False
 
-    def refused(self, texts: list[str]) -> str | None:
-        """Return what of a link is neither, None where all is."""
-        return next((text for text in texts if text not in ("true", "false")), None)
+    def read(self, texts: list[str]) -> bool:
+        """Return what a link says. Raises `KeyError` where that is neither."""
+        return {"true": True, "false": False}[texts[0]]
 
 
 @dataclass(frozen=True)
 class Text:
-    """Anything that can be typed."""
+    """Anything that can be typed; `what` names it where it is too long for an address."""
 
     default: str = ""
+    what: str = "all of the text"
+    always: bool = False
 
-    def refused(self, texts: list[str]) -> None:
-        """Return None: nothing is refused."""
+    def read(self, texts: list[str]) -> str:
+        """Return what a link says."""
+        return texts[0]
 
 
 _POWERS = tuple(2**k for k in range(6, 18))
 _SHARED_OUT = (1, 2, 4, 8, 16, 32, 64)
 _TRAIN = TrainConfig()
 
-PARAMETERS: dict[str, OneOf | Several | Number | Switch | Text] = {
+Parameter = OneOf | Several | Number | Switch | Text
+
+PARAMETERS: dict[str, Parameter] = {
     # Every page that reads a prompt
-    "prompt": Text("a little dog found a red hat"),
+    "prompt": Text("a little dog found a red hat", "all of the prompt"),
     "model": OneOf(None, "4"),
     "seed": OneOf(SEEDS, SEEDS[0]),
     # Explore, Compare, Switch heads off
     "query": OneOf(None),
     "key": OneOf(None),
     "head": OneOf(None, "1"),
-    "picture": OneOf(("all heads", "one head")),
+    "picture": OneOf(("all heads", "one head"), always=True),
     "scale": OneOf(get_args(Scale), "absolute"),
     "first": OneOf(get_args(FirstToken), "shown"),
     "rows": OneOf(("each word as the last", "one reading"), "each word as the last"),
@@ -185,156 +195,150 @@ PARAMETERS: dict[str, OneOf | Several | Number | Switch | Text] = {
 """Each parameter by its name in the URL, which is also the key of its control."""
 
 
-# The controls. Each is bound to the parameter of its name.
+_VIEW, _LINK, _DRAWN, _SEEN, _PAGE = "view", "link", "drawn", "seen", "page"
 
 
-def _bound(name: str, more: dict) -> dict:
-    return {"key": name, "bind": "query-params"} | more
+@dataclass
+class Link:
+    """What a link said wrongly, told until a whole page has read it."""
+
+    left_out: dict[str, str]
+    read: bool = False
+
+
+# The controls. Each has the name of its parameter as its key.
 
 
 def segments(name: str, label: str, options: Sequence[Any] | None = None, *, default: Any = None, **more: Any) -> Any:
     """Draw a segmented control; `options` and `default` where they are known only now."""
-    offered, chosen = _offer(name, options, default)
-    return st.segmented_control(label, offered, default=chosen, required=True, **_bound(name, more))
+    offered = _offer(name, options, default)
+    return _set(name, st.segmented_control(label, offered, required=True, key=name, **more))
 
 
 def dropdown(name: str, label: str, options: Sequence[Any] | None = None, **more: Any) -> Any:
-    """Draw a select box; its first option is the default."""
-    offered, _ = _offer(name, options, None)
-    return st.selectbox(label, offered, **_bound(name, more))
+    """Draw a select box; its first option is the default unless another is declared."""
+    return _set(name, st.selectbox(label, _offer(name, options, None), key=name, **more))
 
 
 def pills(name: str, label: str, options: Sequence[Any], default: Sequence[Any], **more: Any) -> list[Any]:
     """Draw pills of which any number may be chosen."""
-    check_offered(name, options)
-    if not set(st.session_state.get(name) or []) <= set(options):
-        st.session_state.pop(name, None)
-    return list(st.pills(label, options, selection_mode="multi", default=default, **_bound(name, more)))
+    _begin(name, list(default))
+    lost = [choice for choice in st.session_state[name] if choice not in options]
+    if lost:
+        _leave_out(name, lost[0])
+        st.session_state[name] = [choice for choice in st.session_state[name] if choice in options] or list(default)
+    return _set(name, st.pills(label, options, selection_mode="multi", key=name, **more))
 
 
 def stops(name: str, label: str, *, place: Any = st, **more: Any) -> Any:
     """Draw a slider over a few values."""
-    declared = PARAMETERS[name]
-    return place.select_slider(label, declared.options, declared.default, **_bound(name, more))
+    return _set(name, place.select_slider(label, _offer(name, None, None), key=name, **more))
 
 
 def slider(name: str, label: str, *, place: Any = st, **more: Any) -> float:
     """Draw a slider over a range."""
-    n = PARAMETERS[name]
-    return place.slider(label, n.low, n.high, n.default, n.step, **_bound(name, more))
+    n = _begin(name)
+    return _set(name, place.slider(label, n.low, n.high, step=n.step, key=name, **more))
 
 
 def number(name: str, label: str, *, high: float | None = None, place: Any = st, **more: Any) -> float:
     """Draw a field for a number; `high` where its range is known only now."""
-    n = PARAMETERS[name]
-    return place.number_input(label, n.low, n.high if high is None else high, n.default, n.step, **_bound(name, more))
+    n = _begin(name)
+    high = n.high if high is None else high
+    if st.session_state[name] > high:
+        _leave_out(name, str(st.session_state[name]))
+        st.session_state[name] = n.default
+    return _set(name, place.number_input(label, n.low, high, step=n.step, key=name, **more))
 
 
 def toggle(name: str, label: str, *, place: Any = st, **more: Any) -> bool:
     """Draw a switch."""
-    return place.toggle(label, PARAMETERS[name].default, **_bound(name, more))
+    _begin(name)
+    return _set(name, place.toggle(label, key=name, **more))
 
 
 def field(name: str, label: str, **more: Any) -> str:
     """Draw a field for one line of text."""
-    return st.text_input(label, PARAMETERS[name].default, **_bound(name, more)) or ""
+    _begin(name)
+    return _set(name, st.text_input(label, key=name, **more) or "")
 
 
 def area(name: str, label: str, **more: Any) -> str:
     """Draw a field for several lines of text."""
-    return st.text_area(label, PARAMETERS[name].default, **_bound(name, more)) or ""
+    _begin(name)
+    return _set(name, st.text_area(label, key=name, **more) or "")
 
 
-def _offer(name: str, options: Sequence[Any] | None, default: Any) -> tuple[Sequence[Any], Any]:
-    """Return what a control offers and what it starts with; a choice that is no longer offered is forgotten."""
+def _begin(name: str, default: Any = None) -> Parameter:
+    """Let a control that was not on the page before begin with what the visitor set, the link says, or its default."""
+    declared = PARAMETERS[name]
+    default = declared.default if default is None else default
+    st.session_state[_DRAWN][name] = default
+    # What a page had before is still there under the same key when the next page begins, and then gone.
+    if name not in st.session_state or name not in st.session_state[_SEEN]:
+        st.session_state[name] = st.session_state[_VIEW].get(name, default)
+    st.session_state[_SEEN].add(name)
+    return declared
+
+
+def _offer(name: str, options: Sequence[Any] | None, default: Any) -> Sequence[Any]:
+    """Return what a control offers; a choice that is not among it gives way to the default, chosen by name.
+
+    Merely forgotten, the browser would go on showing it.
+    """
     declared = PARAMETERS[name]
     offered = declared.options if options is None else options
-    if options is not None:
-        check_offered(name, options)
-        if st.session_state.get(name) not in options:
-            st.session_state.pop(name, None)
-    chosen = declared.default if default is None else default
-    return offered, chosen if chosen is None or chosen in offered else offered[0]
+    default = declared.default if default is None else default
+    _begin(name, default if default in offered else offered[0])
+    if st.session_state[name] not in offered:
+        _leave_out(name, str(st.session_state[name]))
+        st.session_state[name] = st.session_state[_DRAWN][name]
+    return offered
 
 
-def by_device(name: str, value: str) -> None:
-    """Put a default that depends on the visitor's device into the address, so that a link shows the same on any other.
-
-    Streamlit leaves a default out of the address, and takes what stands there when a run begins: so it begins anew.
-    """
-    if name not in st.session_state and name not in st.query_params:
-        st.query_params[name] = value
-        st.rerun()
+def choose(name: str, value: Any) -> None:
+    """Choose for the visitor, as by a press on a picture. Call it from a callback."""
+    st.session_state[name] = st.session_state[_VIEW][name] = value
 
 
-# What has no control that could be bound: a long text, a table, a choice made by pressing a picture.
+def _set(name: str, value: Any) -> Any:
+    """Keep what a control is set to, and return it."""
+    st.session_state[_VIEW][name] = value
+    return value
 
 
-def kept(name: str) -> str:
-    """Return what the visitor set, the link says, or the default."""
-    slot = f"kept_{name}"
-    if slot not in st.session_state:
-        st.session_state[slot] = st.query_params.get(name, PARAMETERS[name].default)
-    return st.session_state[slot]
+# Reading a link, and writing the address
 
 
-def keep(name: str, text: str, what: str) -> None:
-    """Keep what the visitor set for the session and, unless it is too long, in the address; `what` is its name."""
-    st.session_state[f"kept_{name}"] = text
-    if text == PARAMETERS[name].default:
-        text = ""
-    elif len(quote(text)) > LONGEST_KEPT:
-        text = ""
-        not_carried(f"{what}, which is too long for an address")
-    if text != st.query_params.get(name, ""):
-        if text:
-            st.query_params[name] = text
-        else:
-            del st.query_params[name]
+_PLACE, _NOT_CARRIED = "link_place", "not_carried"
 
 
-# What a link says
+def read_link(page: str) -> None:
+    """Begin a run of `page`; on a visitor's first one read the link. What does not fit is named and left out."""
+    state = st.session_state
+    if state.get(_PAGE) != page:
+        state[_SEEN] = set()
+    state[_PLACE], state[_PAGE], state[_DRAWN], state[_NOT_CARRIED] = st.container(), page, {}, []
+    if _VIEW not in state:
+        state[_VIEW], state[_LINK] = {}, Link({})
+        for name in st.query_params:
+            if name in PARAMETERS:
+                texts = st.query_params.get_all(name)
+                try:
+                    state[_VIEW][name] = PARAMETERS[name].read(texts)
+                except (ValueError, KeyError, OverflowError):
+                    state[_LINK].left_out[name] = texts[0]
+    if not state[_LINK].read:
+        for name, text in state[_LINK].left_out.items():
+            _say_left_out(name, text)
 
 
-_READ, _PLACE, _LEFT_OUT, _NOT_CARRIED = "link_read", "link_place", "link_left_out", "link_not_carried"
-
-
-def read_link() -> None:
-    """Check the link of a visitor's first run: what does not fit is named, left out, and breaks no control.
-
-    Call it before any control. Streamlit seeds its controls from the link as it was when the run began, so the run
-    begins anew without what is left out.
-    """
-    st.session_state[_PLACE] = st.container()
-    st.session_state[_NOT_CARRIED] = []
-    if st.session_state.get(_READ):
-        return
-    asked = {name: st.query_params.get_all(name) for name in st.query_params if name in PARAMETERS}
-    unfit = {name: text for name, texts in asked.items() if (text := PARAMETERS[name].refused(texts)) is not None}
-    left_out = st.session_state.setdefault(_LEFT_OUT, {})
-    left_out |= unfit
-    if unfit:
-        for name in unfit:
-            del st.query_params[name]
-        st.rerun()
-    for name, text in left_out.items():
+def _leave_out(name: str, text: str) -> None:
+    """Note and say a choice of the link that is not offered, once; later ones are no mistake of a link."""
+    link: Link = st.session_state[_LINK]
+    if not link.read and name not in link.left_out:
+        link.left_out[name] = text
         _say_left_out(name, text)
-
-
-def end_reading() -> None:
-    """Remember that a whole page has read the link, so that its mistakes are told once."""
-    st.session_state[_READ] = True
-
-
-def check_offered(name: str, options: Sequence[Any]) -> None:
-    """Say what a link asks of a control that does not offer it. Call it before the control is drawn."""
-    if not st.session_state.get(_READ):
-        offered = [str(option) for option in options]
-        left_out = st.session_state[_LEFT_OUT]
-        for text in st.query_params.get_all(name):
-            if text not in offered and left_out.get(name) != text:
-                left_out[name] = text  # told again if this run gives way to another one
-                _say_left_out(name, text)
 
 
 def _say_left_out(name: str, asked: str) -> None:
@@ -346,11 +350,29 @@ def _say_left_out(name: str, asked: str) -> None:
 
 def not_carried(what: str) -> None:
     """Note something on this page that no link carries; it is said when the link is copied."""
-    noted = st.session_state[_NOT_CARRIED]
-    if what not in noted:
-        noted.append(what)
+    if what not in st.session_state[_NOT_CARRIED]:
+        st.session_state[_NOT_CARRIED].append(what)
 
 
-def draw_copy_link() -> None:
-    """Draw the button that copies the address of this view. Call it when the page is drawn."""
-    copy_link(st.session_state[_NOT_CARRIED])
+def end_page() -> None:
+    """End a run: write the address and draw the button that copies it. The link's mistakes have been told."""
+    state = st.session_state
+    state[_LINK].read = True
+    pairs = []
+    for name, default in state[_DRAWN].items():
+        value = state[_VIEW].get(name, default)
+        if value == default and not PARAMETERS[name].always:
+            continue
+        if isinstance(value, str) and len(quote(value)) > LONGEST_TEXT:
+            not_carried(f"{getattr(PARAMETERS[name], 'what', name)}, which is too long for an address")
+            continue
+        pairs += [(name, _written(one)) for one in (value or [""] if isinstance(value, list) else [value])]
+    write_address(urlencode(pairs), list(PARAMETERS))
+    copy_link(state[_NOT_CARRIED])
+
+
+def _written(value: Any) -> str:
+    """Return a value as `read` reads it."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f"{value:.12g}" if isinstance(value, float) else str(value)

@@ -3,6 +3,7 @@
 They receive words as data and write them with `textContent`, so nothing that a visitor types is ever markup.
 """
 
+import time
 from collections.abc import Callable
 
 import streamlit as st
@@ -71,6 +72,20 @@ export default function ({ data, setTriggerValue }) {
 }
 """
 
+# As Streamlit does it itself: replaced rather than pushed, so that Back leaves the page, and told to the page around
+# the app where there is one. Whatever else stands in the address stays.
+_ADDRESS_JS = """
+export default function ({ data }) {
+  const params = new URLSearchParams(window.location.search);
+  for (const name of data.names) params.delete(name);
+  for (const [name, value] of new URLSearchParams(data.query)) params.append(name, value);
+  const search = params.size ? `?${params}` : "";
+  if (search === window.location.search) return;
+  window.history.replaceState(window.history.state, "", window.location.pathname + search);
+  window.parent.postMessage({ stCommVersion: 1, type: "SET_QUERY_PARAM", queryParams: search }, "*");
+}
+"""
+
 _LINK_JS = """
 export default function ({ data, parentElement }) {
   const [button, said] = [parentElement.querySelector("button"), parentElement.querySelector("p")];
@@ -108,6 +123,7 @@ def _registered() -> dict[str, Callable]:
     return {
         "tokens": component("tokens", html='<div class="tokens"></div>', css=_TOKENS_CSS, js=_TOKENS_JS),
         "cells": component("cells", js=_CELLS_JS),
+        "address": component("address", js=_ADDRESS_JS),
         "link": component(
             "link", html='<button type="button">Copy link</button><p role="status"></p>', css=_LINK_CSS, js=_LINK_JS
         ),
@@ -159,6 +175,12 @@ def heatmap_clicks(container: str, heads: list[int], on_pick: Callable[[int, int
             on_pick(int(cell["head"]), int(cell["query"]), int(cell["key"]))
 
     _registered()["cells"](key="cells", data={"container": container, "heads": heads}, on_picked_change=picked)
+
+
+def write_address(query: str, names: list[str]) -> None:
+    """Make `query` the address; `names` are the parameters of which only those in `query` shall stand there."""
+    # The time makes each run's data new: another page may have changed the address since the same data were sent.
+    _registered()["address"](key="address", data={"query": query, "names": names, "at": time.time()})
 
 
 def copy_link(missing: list[str]) -> None:

@@ -120,7 +120,7 @@ def say_other_seed(choice: Choice) -> None:
 
 def turn_to_chapter(number: int) -> None:
     """Choose a chapter, as its own control does. Call it from a callback."""
-    st.session_state["chapter"] = str(number)
+    address.choose("chapter", str(number))
 
 
 def choose_query(prompt: EncodedPrompt) -> int:
@@ -164,8 +164,8 @@ def numbered(count: int) -> list[str]:
 def choose_picture(heads: int, head: int) -> list[int]:
     """Let the visitor see all heads or the chosen one large; return the heads to draw. A phone starts with one."""
     on_phone = "Mobi" in st.context.headers.get("User-Agent", "")
-    address.by_device("picture", "one head" if on_phone else "all heads")
-    return list(range(heads)) if address.segments("picture", "Picture") == "all heads" else [head]
+    default = "one head" if on_phone else "all heads"
+    return list(range(heads)) if address.segments("picture", "Picture", default=default) == "all heads" else [head]
 
 
 def choose_rows() -> str:
@@ -277,11 +277,11 @@ def choose_word(vocab: Vocab, likeliest: int) -> int:
 def pick_query(prompt: EncodedPrompt, place: int) -> None:
     """Choose the query at index `place`, as a press on a token does. Call it from a callback."""
     last = place == len(prompt.ids) - 1
-    st.session_state["query"] = LAST if last else prompt.labels[place]
+    address.choose("query", LAST if last else prompt.labels[place])
 
 
 def pick_cell(prompt: EncodedPrompt, head: int, query: int, key: int) -> None:
     """Choose a head, a query and a key at once, as a click on a cell does. Call it from a callback."""
     pick_query(prompt, query)
-    st.session_state["head"] = str(head + 1)
-    st.session_state["key"] = prompt.labels[key]
+    address.choose("head", str(head + 1))
+    address.choose("key", prompt.labels[key])

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import streamlit as st
-from streamlit.runtime.scriptrunner import StopException
+from streamlit.runtime.scriptrunner import RerunException, StopException
 
 from wordlm.files import REPOSITORY, give_back_memory
 
@@ -51,23 +51,30 @@ def run_app() -> None:
     from wordlm.ui.tour import draw_tour
 
     waiting.empty()
-    address.read_link()
+    address.read_link(page.url_path)
     keep_finished_training()
     place_of_link = draw_shared_controls()
+
+    def end_page() -> None:
+        with place_of_link:
+            address.end_page()
+
     draw_tour(page.url_path or "explore")
     st.session_state[_INSIDE] = True
     try:
         page.run()
-        address.end_reading()
         _settle(page.url_path)
-    except StopException:  # the page ended early; a run that gives way to another one has not been read
-        address.end_reading()
+    except RerunException:  # this run gives way to another one, which draws the page
+        raise
+    except StopException:  # the page ended early
+        end_page()
         raise
     except ArtifactError as error:
         st.error(for_markdown(f"This page cannot be shown. {error}."))
+        end_page()
+    else:
+        end_page()
     finally:
-        with place_of_link:
-            address.draw_copy_link()
         st.session_state[_INSIDE] = False
 
 
