@@ -10,16 +10,25 @@ import streamlit as st
 import torch
 
 from wordlm import course
-from wordlm.ablation import head_value_table
+from wordlm.ablation import cheapest_pair, head_value_table, worth_together
 from wordlm.measures import losses_of_probabilities, perplexity
-from wordlm.models import D_MODEL, DEFAULT_HEADS, build_model, count_parameters
+from wordlm.models import D_MODEL, DEFAULT_HEADS, head_width, parameter_count
+from wordlm.results import against_best, run_table
 from wordlm.text import EncodedPrompt
 from wordlm.ui import charts
 from wordlm.ui.blocks import FORWARD, number_table, picture_and_table, see_for_yourself, text_table
 from wordlm.ui.controls import Choice
 from wordlm.ui.escape import for_markdown
 from wordlm.ui.glossary import explain, say
-from wordlm.ui.resources import Checkpoint, ablation_of, checkpoint, inspection_of, model_of, vocabulary_of
+from wordlm.ui.resources import (
+    Checkpoint,
+    ablation_of,
+    checkpoint,
+    comparison_of,
+    inspection_of,
+    model_of,
+    vocabulary_of,
+)
 
 _QUERIES = "course_queries"
 
@@ -47,6 +56,10 @@ def bottleneck(choice: Choice) -> None:
         "Attention lets a word gather from other words what it needs. It compares its query with the key of each word; "
         "how well they fit is the score. From the scores come weights, and the word takes in the values, weighted. One "
         "such set of queries, keys and values is a head."
+    )
+    say(
+        "A softmax makes the weights: e to the power of each score, divided by the sum of all these powers. So of the "
+        f"scores 2 and 0, the first gets $e^2 / (e^2 + e^0)$ = {course.softmax(np.array([2.0, 0.0]))[0]:.3f}."
     )
     say(
         f"A word may need two things at once. Here it wants to see the subject, *{subject}*, and the object, "
@@ -85,17 +98,21 @@ def split(choice: Choice) -> None:
     )
     heads = right.slider("Heads", 1, 16, 8, key="course_heads", persist_state="session")
     try:
-        each = course.head_width(width, heads)
+        each = head_width(width, heads)
     except ValueError as error:
         st.warning(
             f"{width} / {heads} = {width / heads:.2f}: the coordinates cannot be shared out evenly. So the model "
             f"refuses, in the words of its code: *{for_markdown(str(error))}*."
         )
     else:
-        ours = course.head_width(D_MODEL, DEFAULT_HEADS)
+        ours = head_width(D_MODEL, DEFAULT_HEADS)
         say(
             f"Width {width} with {heads} heads makes {each} each. Our model has width {D_MODEL} and {DEFAULT_HEADS} "
             f"heads, which makes {ours}."
+        )
+        explain(
+            "A query is the vector with which a word looks at others. A message is what a head hands to it: the "
+            "weighted sum of the values. Chapter 5 makes both step by step."
         )
         text_table(course.split_shapes(width, heads), "split_shapes", alt="Shapes on the way through the block")
         say(
@@ -105,18 +122,53 @@ def split(choice: Choice) -> None:
     st.markdown("**Keep the head width, or keep the width?**")
     say(
         "When a model gets more heads, there are two ways. They share out the same width, as here. Or each keeps "
-        "all of it, and the matrices grow with the heads."
+        "all of it, and the attention matrices grow with the heads."
     )
     counts = [count for count in (1, 2, 4, 8, 16) if width % count == 0]
     growth = course.growth_table(width, counts)
     number_table(growth, "growth", alt="Parameters of the two ways to add heads")
     shared, kept = growth.iloc[-1, 2], growth.iloc[-1, 3]
     say(
-        f"At width {width}, {counts[-1]} heads that share have {shared:,} parameters; if each keeps the full width, "
-        f"{kept:,}, which is {kept / shared:g} times as many. Sharing asks whether more patterns help at the same "
-        "price."
+        f"At width {width}, the matrices of {counts[-1]} heads that share have {shared:,} parameters; if each keeps "
+        f"the full width, {kept:,}, which is {kept / shared:g} times as many. Only these matrices grow: our whole "
+        f"model would go from {parameter_count('attention'):,} to {course.parameters_with_full_width(counts[-1]):,}. "
+        "Sharing asks whether more patterns help at the same price."
     )
-    st.page_link("pages/benchmark.py", icon=FORWARD, label="The Benchmark has the answer for this model")
+    st.markdown("**Twice the width: with the heads, or without?**")
+    if width % heads:
+        explain("Choose a number of heads that divides the width to see both.")
+    else:
+        doubled = course.doubling_table(width, heads)
+        text_table(doubled, "doubled", alt="What twice the width makes of the heads")
+        times = doubled.iloc[1, -1] / doubled.iloc[0, -1]
+        say(
+            f"With twice the heads, there are twice as many patterns, from heads as wide as before. With as many "
+            f"heads, each is twice as wide. Both cost the same: {times:g} times the parameters in these matrices."
+        )
+    st.markdown("**Too narrow or too wide?**")
+    say(
+        "The number of heads is not learned: whoever designs the model chooses it. At a fixed width, more heads are "
+        "narrower. A narrow head has few numbers to compare with, and few heads make few patterns."
+    )
+    say_narrow_heads(comparison_of())
+    st.page_link("pages/benchmark.py", icon=FORWARD, label="The Benchmark has every number of heads for this model")
+
+
+def say_narrow_heads(comparison: dict) -> None:
+    """Say what our own runs show of heads that are too wide or too narrow, and whether the seeds decide it."""
+    pairs = against_best(run_table(comparison)).set_index("heads")
+    if len(pairs) < 2:
+        return
+    best, most, fewest = int(pairs["best"].iloc[0]), max(pairs.index), min(pairs.index)
+    said = [f"In our runs {best} heads, each {head_width(D_MODEL, best)} wide, have the lowest mean test loss."]
+    for heads in (most, fewest):
+        pair = pairs.loc[heads]
+        said.append(
+            f"With {heads} head{'s' * (heads != 1)} of width {head_width(D_MODEL, heads)} it is "
+            f"{pair['difference']:.4f} nats higher, 95 % interval {pair['from']:+.4f} to {pair['to']:+.4f}"
+            + ("." if pair["decided"] else ": that holds 0, so these seeds do not decide it.")
+        )
+    say(" ".join(said))
 
 
 def one_vector(choice: Choice) -> None:
@@ -192,8 +244,8 @@ def two_patterns(choice: Choice) -> None:
 def message(choice: Choice) -> None:
     """Scale, mask, softmax, weighted sum, output projection."""
     say(
-        "A query meets every key: their dot product is the score. The score is divided by the root of the head width. "
-        "Later keys get negative infinity. The softmax makes weights of a row. The weighted sum of the values is the "
+        "A query meets every key in a dot product. Divided by the root of the head width, it is the score. Later keys "
+        "get the score negative infinity. The softmax makes weights of a row. The weighted sum of the values is the "
         "message."
     )
     query = course.vector_text(course.TRIO_QUERIES[0])
@@ -204,20 +256,25 @@ def message(choice: Choice) -> None:
     st.markdown("**Why the scale?**")
     spread = course.spread_table()
     picture_and_table(
-        charts.lines_by_width(spread.iloc[:, :3], "standard deviation of the scores"),
+        charts.lines_by_width(spread.iloc[:, :3], "standard deviation"),
         spread,
         "spread",
-        alt="The spread of random scores against the width, with the scale and without",
+        alt="The spread of random dot products and of scores, which are scaled, against the width",
     )
     left, right = st.columns(2)
     width = left.select_slider("Width of the head", course.WIDTHS, 64, key="scale_width", persist_state="session")
     scaled = right.toggle("Divide by the root of the width", True, key="scale_on", persist_state="session")
     drawn = course.score_spread(width, scaled)
     say(
-        f"Queries and keys are random here. At width {width} the scores spread by {drawn['spread']:.2f} "
-        f"{'with' if scaled else 'without'} the scale; the root of the width is {math.sqrt(width):.2f}. The largest of "
-        f"{course.SPREAD_KEYS} weights is {drawn['largest']:.2f} on average. Of a gradient, {drawn['passes']:.3f} "
-        "passes it. When that is near 0, the softmax is saturating."
+        "Queries and keys are random here. The spread of their dot products grows with the width, as its root. "
+        f"The scale keeps it from growing. At width {width} the {'scores' if scaled else 'dot products'} spread by "
+        f"{drawn['spread']:.2f}; the root of the width is {math.sqrt(width):.2f}."
+    )
+    say(
+        f"Made of {'scores' if scaled else 'dot products without the scale'}, the largest of {course.SPREAD_KEYS} "
+        f"weights is {drawn['largest']:.2f} on average. A weight w lets w (1 − w) of a gradient pass: on average "
+        f"{drawn['passes']:.3f} here, and never more than {course.MOST_THAT_PASSES:g}. When that is near 0, the "
+        "softmax is saturating."
     )
     st.markdown("**Why minus infinity, and why before the softmax?**")
     way = st.segmented_control(
@@ -298,11 +355,21 @@ def not_modules(choice: Choice) -> None:
             say(f"Without its one head, the loss of {chosen.name} rises by {rises.iloc[0]:.4f} nats.")
         else:
             say(
-                f"Of {chosen.name}, {rises.idxmax()} is worth most: without it the loss rises by {rises.max():.4f} "
-                f"nats. Without {rises.idxmin()} it rises by {rises.min():.4f}."
+                f"Of {chosen.name}, {rises.idxmax()} is worth most, given the others: without it the loss rises by "
+                f"{rises.max():.4f} nats. Without {rises.idxmin()} it rises by {rises.min():.4f}."
             )
+            say_redundancy(stored)
+    explain(
+        "All this is measured on stories, by the loss over all their words. On another task other heads may matter, "
+        "and another number of heads may be best."
+    )
     see_for_yourself()
     st.markdown("**Is there an induction head?**")
+    say(
+        "A large model can use what it has just read, without any change to its parameters. That is in-context "
+        "learning. Induction heads are one way to it: they find what followed last time, and copy it (Olsson et al. "
+        "2022)."
+    )
     say(
         "Show random words twice over: A B … A B. A head that copies would look from the second A at the first B, and "
         "the second showing would hardly surprise the model."
@@ -329,6 +396,29 @@ def not_modules(choice: Choice) -> None:
             "That looks like copying, which would be a surprise in one block. Try other random words before "
             "believing it."
         )
+
+
+def say_redundancy(stored: dict) -> None:
+    """Say that heads stand in for each other, with the sums, and what follows for pruning."""
+    together = worth_together(stored)
+    redundant = together.singles < together.all_off
+    say(
+        f"The {stored['heads']} increases add up to {together.singles:.3f}; with all heads off the loss rises by "
+        f"{together.all_off:.3f}. "
+        + ("While one is off, the others make up for part of it. That is redundancy." if redundant else "")
+    )
+    pair = cheapest_pair(stored)
+    said = ""
+    if pair is not None:
+        (first, second), both, apart = pair
+        said = (
+            f" The cheapest pair to lose here is heads {first + 1} and {second + 1}: {both:.3f} when both are off, "
+            f"{apart:.3f} if one adds up the single increases."
+        )
+    say(
+        "Pruning takes heads out for good, those that matter least first. After each, the rest must be measured anew "
+        f"(Michel et al. 2019).{said}"
+    )
 
 
 @st.cache_data(max_entries=32, show_spinner="Showing random words …")
@@ -363,7 +453,7 @@ def cost(choice: Choice) -> None:
         )
         return
     lengths = [2**k for k in range(6, 18)]
-    each = course.head_width(width, heads)
+    each = head_width(width, heads)
     lines = {"scores of all layers": [course.score_bytes(n, heads, precision, layers) / 2**20 for n in lengths]}
     for way, count in zip(table["way"], table["sets of keys and values"], strict=True):
         lines[f"cache, {way}"] = [course.cache_bytes(n, count, each, precision, layers) / 2**20 for n in lengths]
@@ -378,8 +468,19 @@ def cost(choice: Choice) -> None:
     say(
         f"Training keeps the weights of all layers for the gradient: {table.iloc[0, 2]:,.1f} MiB. Reading alone needs "
         f"those of one layer at a time: {one_layer:,.1f} MiB. Fused attention makes them piece by piece and keeps "
-        f"neither. It does not save the work: {operations / 1e9:,.1f} billion multiplications and additions, whatever "
-        "the number of heads. Nor does it change the cache."
+        "neither. It does not change the cache."
+    )
+    say(
+        f"Scores and weighted sums take {operations / 1e9:,.1f} billion multiplications and additions, whatever the "
+        "number of heads. That is one forward pass over the whole text that skips no masked pair. Skipping them, as "
+        "fused attention may, saves nearly half."
+    )
+    times = table.iloc[0, 3] / table.iloc[min(1, len(table) - 1), 3]
+    saved = f" In the second line of the table that makes the cache {times:g} times smaller." if len(table) > 1 else ""
+    say(
+        "What does sharing trade? Heads that share keep queries of their own, but find words by the same keys and take "
+        f"in the same values.{saved} The heads can differ less, which may cost some quality (Shazeer 2019; Ainslie et "
+        "al. 2023)."
     )
 
 
@@ -399,9 +500,10 @@ def reading_a_loss(choice: Choice) -> None:
         f"The losses are {losses[0]:.4f} and {losses[1]:.4f} nats, their mean {mean:.4f}. The perplexity is "
         f"{perplexity(mean):.4f}: as unsure as among so many equally likely words."
     )
-    parameters = count_parameters(build_model("attention", seed=0))
     say(
-        f"Our attention models have {parameters:,} parameters and the same test words, so their losses may be compared."
+        "Losses may be compared when tokenizer and test words are the same, as they are for all our models. The number "
+        f"of parameters need not be: the MLP has {parameter_count('mlp'):,}, the attention models "
+        f"{parameter_count('attention'):,}."
     )
     st.page_link(
         "pages/perplexity.py", icon=FORWARD, label="Go on to Perplexity, with your own probabilities and texts"
