@@ -280,8 +280,8 @@ def test_chapter_7_says_that_single_increases_do_not_add_up(open_page, stored):
     assert singles < whole, "else the sentence on redundancy would not hold"
     assert "the others make up for part of it. That is redundancy." in text
     pair = min((off for off in zero if len(off) == 2), key=zero.get)
-    said = f"heads {pair[0] + 1} and {pair[1] + 1}: {zero[pair]:.3f} when both are off, {zero[pair[0],] + zero[pair[1],]:.3f}"
-    assert said in text
+    apart = zero[pair[0],] + zero[pair[1],]
+    assert f"heads {pair[0] + 1} and {pair[1] + 1}: {zero[pair]:.3f} when both are off, {apart:.3f}" in text
     assert "worth most, given the others" in text
 
 
