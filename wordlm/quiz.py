@@ -118,7 +118,7 @@ def two_wishes_of_one_head(rng: random.Random) -> Question:
         1,
         "choice",
         f"A row has {len(row)} words. One head scores *{subject}* and *{object_}* alike, and the {len(row) - 2} others "
-        f"alike, each {strength:g} points lower. How large are the two weights?",
+        f"alike, each {strength:g} point{'s' * (strength != 1)} lower. How large are the two weights?",
         f"each about {row[subject]:.2f}",
         f"One softmax makes one distribution. The two share it: {row[subject]:.3f} each, "
         f"and together {row[subject] + row[object_]:.3f}.",
