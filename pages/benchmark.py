@@ -45,7 +45,11 @@ blocks.picture_and_table(
 st.subheader("How many heads?")
 explain("Test loss against the number of heads, at the same number of parameters; with H heads each is 64 / H wide.")
 st.plotly_chart(view.head_curve(runs), key="head_curve", config=charts.MENU, alt="Test loss against number of heads")
-view.say_best_head_count(runs)
+against = view.say_best_head_count(runs)
+if against is not None:
+    blocks.number_table(
+        against, "against_best", alt="Test loss of each head count minus that of the best, by seed", decimals=4
+    )
 
 st.subheader("Four heads against one, on the same seed")
 pairs = view.say_paired(shown)

@@ -30,7 +30,9 @@ model, stored, vocab = model_of(chosen), ablation_of(chosen), vocabulary_of(chos
 mean = mean_messages_of(chosen) if fill == "mean" else None
 effect = prompt_effect(model, prompt.ids, choice.word_ids, off, mean, first=prompt.first_word)
 tables, figures = {}, {}
-without = f"without {view.heads_named(off)}"
+without = view.without_heads(off)
+if not off:
+    view.say_none_is_off()
 
 st.subheader("What does the next word become?")
 view.say_next_word_effect(effect, vocab, without)
@@ -92,6 +94,7 @@ st.plotly_chart(
     alt="Increase of the test loss without each head, with its interval",
 )
 view.say_weight_is_not_influence(values)
+view.say_worth_is_given_the_others(stored)
 blocks.number_table(values, "worth_table", index=True, alt="What each head is worth", decimals=4, help=view.WORTH_HELP)
 blocks.check_strip(seen.checks)
 

@@ -9,12 +9,15 @@ import torch
 from wordlm.ablate import chosen_subsets, measure_all
 from wordlm.ablation import (
     all_subsets,
+    cheapest_pair,
     mean_messages,
     paired_interval,
     prompt_effect,
     shapley_values,
     subset_losses,
     switches,
+    word_effect,
+    worth_together,
 )
 from wordlm.checkpoints import save_model_npz
 from wordlm.models import build_model
@@ -81,6 +84,33 @@ def test_shapley_values_are_the_average_over_all_orders():
     values = shapley_values(4, loss_without)
     assert values == pytest.approx(expected)
     assert sum(values) == pytest.approx(loss_without[0, 1, 2, 3] - loss_without[()])
+
+
+def test_a_word_s_effect_is_a_factor_of_its_chance_and_stays_one_where_chances_are_tiny(model):
+    table = word_effect(model, (BOS, 5, 6), 9)
+    factors = table["probability"] / table["probability"][0]
+    assert table["times as likely"].tolist() == pytest.approx(factors.tolist(), rel=1e-6)
+    assert table["times as likely"][0] == 1
+    assert len(table) == 5
+    assert (table["times as likely"] > 0).all()
+
+
+@pytest.fixture
+def stored():
+    """Two heads that stand in for each other, and a third that matters alone."""
+    increases = {(): 0, (0,): 0.1, (1,): 0.2, (2,): 0.5, (0, 1): 0.9, (0, 2): 0.6, (1, 2): 0.75, (0, 1, 2): 1.5}
+    return {"heads": 3, "zero": [{"off": list(off), "increase": rise} for off, rise in increases.items()]}
+
+
+def test_single_increases_are_added_up_beside_the_increase_with_all_heads_off(stored):
+    together = worth_together(stored)
+    assert (together.singles, together.all_off) == (pytest.approx(0.8), 1.5)
+
+
+def test_the_cheapest_pair_is_found_among_the_measured_ones_with_its_single_costs(stored):
+    assert cheapest_pair(stored) == ((0, 2), 0.6, pytest.approx(0.6))
+    stored["zero"] = [entry for entry in stored["zero"] if len(entry["off"]) != 2]
+    assert cheapest_pair(stored) is None
 
 
 def test_every_subset_is_listed_once_and_the_empty_one_first():

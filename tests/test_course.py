@@ -3,6 +3,7 @@
 import math
 import subprocess
 import sys
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -11,7 +12,8 @@ from torch import nn
 
 from wordlm import course
 from wordlm.files import REPOSITORY
-from wordlm.models import MultiHeadAttentionLM, build_model
+from wordlm.models import CausalAttentionLM, MultiHeadAttentionLM, build_model, count_parameters
+from wordlm.quiz import questions
 from wordlm.text import left_pad
 
 
@@ -25,25 +27,92 @@ def test_two_equal_wishes_share_one_softmax_and_two_heads_do_not():
     assert rows.sum(axis=1).tolist() == pytest.approx([1, 1, 1])
 
 
-def test_width_512_with_8_heads_makes_64_each():
-    assert course.head_width(512, 8) == 64
-    assert course.head_width(64, 4) == 16
+@pytest.mark.parametrize(("width", "heads", "slots"), [(512, 8, 64), (64, 1, 64), (96, 12, 10)])
+def test_the_shapes_are_those_of_a_real_block(width, heads, slots):
+    model = MultiHeadAttentionLM(9, slots, width, hidden=1, heads=heads)
+    with torch.inference_mode():
+        seen = model.forward_details(torch.ones(1, slots, dtype=torch.int64))
+    table = course.split_shapes(width, heads, slots)
+    real = [str(tuple(seen[name].shape)) for name in ("E", "Q", "weights", "messages", "contextual")]
+    assert table["shape"].tolist() == real
+    assert [len(axes.split(", ")) for axes in table["axes"]] == [len(seen[n].shape) for n in ("E", "Q", "weights")] + [
+        3,
+        3,
+    ]
 
 
-def test_a_width_that_does_not_divide_is_refused_by_the_model_itself():
-    with pytest.raises(ValueError, match="divide d_model=64, got heads=7"):
-        course.head_width(64, 7)
+def test_a_width_that_does_not_divide_is_refused_in_the_words_of_the_model():
+    for calculate in (course.split_shapes, course.doubling_table):
+        with pytest.raises(ValueError, match="divide d_model=64, got heads=7"):
+            calculate(64, 7)
 
 
-def test_the_shapes_are_those_of_a_real_block():
-    shapes = course.split_shapes(512, 8).set_index("tensor")["shape"].to_dict()
-    assert shapes == {
-        "embeddings": "(1, 64, 512)",
-        "queries, split among the heads": "(1, 8, 64, 64)",
-        "weights, one map a head": "(1, 8, 64, 64)",
-        "messages, side by side again": "(1, 64, 512)",
-        "embeddings plus projected messages": "(1, 64, 512)",
-    }
+def test_no_calculation_of_the_course_builds_a_model(monkeypatch):
+    """At their largest settings; a model of width 8192 alone would be 1 GB."""
+
+    def refuse(*args, **kwargs):
+        raise AssertionError("a module was built")
+
+    monkeypatch.setattr(nn.Module, "__init__", refuse)
+    course.cost_table(131_072, 8192, 64, 8, 4, 96)
+    course.split_shapes(1024, 16)
+    course.growth_table(1024)
+    course.doubling_table(1024, 16)
+    course.parameters_with_full_width(16)
+    for seed in range(3):
+        questions(seed)
+
+
+def test_random_dot_products_are_drawn_in_little_memory_at_the_widest():
+    tracemalloc.start()
+    course.score_spread(max(course.WIDTHS), True)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 100e6
+
+
+@pytest.mark.parametrize("scaled", [True, False])
+@pytest.mark.parametrize("width", [1, 4, 64])
+def test_random_dot_products_are_like_those_of_random_queries_and_keys(width, scaled):
+    generator = torch.Generator().manual_seed(3)
+    queries = torch.randn(20_000, 1, width, generator=generator)
+    dots = (queries * torch.randn(20_000, 8, width, generator=generator)).sum(-1)
+    scores = dots / math.sqrt(width) if scaled else dots
+    largest = scores.softmax(-1).amax(-1)
+    found = course.score_spread(width, scaled, trials=20_000)
+    # 20,000 draws of each: both means lie within about 0.01 of the truth.
+    assert found["spread"] == pytest.approx(scores.std().item(), rel=0.02)
+    assert found["largest"] == pytest.approx(largest.mean().item(), abs=0.01)
+    assert found["passes"] == pytest.approx((largest * (1 - largest)).mean().item(), abs=0.005)
+
+
+def test_what_passes_a_softmax_is_never_more_than_a_quarter():
+    weights = np.linspace(0, 1, 1001)
+    assert (weights * (1 - weights)).max() == course.MOST_THAT_PASSES == 0.25
+    assert all(course.score_spread(w, on)["passes"] <= 0.25 for w in course.WIDTHS for on in (True, False))
+
+
+def test_the_spread_of_scores_does_not_grow_with_the_width_and_that_of_dot_products_does():
+    table = course.spread_table()
+    assert table["scores, scaled"].tolist() == pytest.approx([1] * len(table), abs=0.05)
+    assert table["dot products"].tolist() == pytest.approx(np.sqrt(table["width"]).tolist(), rel=0.05)
+
+
+@pytest.mark.parametrize(("width", "heads"), [(64, 4), (96, 3)])
+def test_twice_the_width_has_the_heads_and_parameters_of_real_blocks(width, heads):
+    table = course.doubling_table(width, heads)
+    for row, (wide, count) in enumerate([(width, heads), (2 * width, 2 * heads), (2 * width, heads)]):
+        model = MultiHeadAttentionLM(9, 4, wide, hidden=1, heads=count)
+        real = sum(W.weight.numel() for W in (model.W_Q, model.W_K, model.W_V, model.W_O))
+        assert table.iloc[row, 1:].tolist() == [wide, count, model.head_width, real]
+
+
+@pytest.mark.parametrize("heads", [1, 2, 16])
+def test_only_the_attention_matrices_grow_when_each_head_keeps_the_full_width(heads):
+    """Built as such: one head as wide as all heads together has as many parameters."""
+    model = CausalAttentionLM(4000, 64, 64, d_k=64 * heads, d_v=64 * heads, hidden=256)
+    assert course.parameters_with_full_width(heads) == count_parameters(model)
+    assert course.parameters_with_full_width(16) == 1_566_880
 
 
 @pytest.mark.parametrize("heads", [1, 2, 4, 8])
@@ -147,8 +216,8 @@ def test_the_calculator_gives_the_values_made_by_hand():
 
 def test_the_steps_of_a_message_are_those_made_by_hand():
     steps = course.message_steps()
-    assert steps["query · key"].tolist() == [4.0, 1.0, 0.0]
-    assert steps["score, scaled"].tolist() == pytest.approx([4 / math.sqrt(2), 1 / math.sqrt(2), 0])
+    assert steps["dot product"].tolist() == [4.0, 1.0, 0.0]
+    assert steps["score"].tolist() == pytest.approx([4 / math.sqrt(2), 1 / math.sqrt(2), 0])
     e = [math.exp(score / math.sqrt(2)) for score in (4, 1, 0)]
     first, second, third = (x / sum(e) for x in e)
     # The values are (1, 0), (0, 1) and (1, 1).

@@ -5,7 +5,14 @@ import torch
 from torch.nn import functional as F
 
 from tests.library_layer import library_attention
-from wordlm.models import CausalAttentionLM, MultiHeadAttentionLM, build_model, count_parameters
+from wordlm.models import (
+    CausalAttentionLM,
+    MultiHeadAttentionLM,
+    build_model,
+    count_parameters,
+    head_width,
+    parameter_count,
+)
 from wordlm.text import BOS, CONTEXT_LEN, PAD
 
 # float32 sums of 64 products in another order differ by a few units in the last place.
@@ -54,6 +61,29 @@ def test_parameter_counts_are_those_of_the_definition():
     assert count_parameters(build_model("mlp")) == 2_332_832
     assert count_parameters(build_model("attention")) == 1_321_120
     assert {count_parameters(build_model("multihead", heads=h)) for h in HEAD_COUNTS} == {1_321_120}
+
+
+@pytest.mark.parametrize("kind", ["mlp", "attention", "multihead"])
+@pytest.mark.parametrize("vocab_size", [7, 4000])
+def test_parameters_are_counted_without_a_model_as_they_are_in_one(kind, vocab_size):
+    assert parameter_count(kind, vocab_size) == count_parameters(build_model(kind, vocab_size))
+
+
+@pytest.mark.parametrize(("d_model", "heads"), [(64, 1), (64, 64), (96, 12), (8, 4)])
+def test_the_rule_of_the_head_width_is_what_a_model_does(d_model, heads):
+    model = MultiHeadAttentionLM(9, 4, d_model, hidden=3, heads=heads)
+    queries = model.forward_details(torch.tensor([[0, 1, 5, 6]]))["Q"]
+    assert queries.shape[1:] == (heads, 4, head_width(d_model, heads))
+
+
+@pytest.mark.parametrize("heads", [0, -1, 7, 65])
+def test_the_rule_of_the_head_width_refuses_in_the_words_of_the_model(heads):
+    with pytest.raises(ValueError) as of_the_model:
+        MultiHeadAttentionLM(9, 4, 64, hidden=3, heads=heads)
+    with pytest.raises(ValueError) as of_the_rule:
+        head_width(64, heads)
+    assert str(of_the_rule.value) == str(of_the_model.value)
+    assert f"divide d_model=64, got heads={heads}" in str(of_the_rule.value)
 
 
 def test_one_seed_gives_every_head_count_the_same_initial_values():

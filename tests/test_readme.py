@@ -45,3 +45,9 @@ def test_every_file_that_the_readme_points_to_is_there():
         r"^    ((?:wordlm|tests|pages|artifacts)/\S*)", README, re.M
     ):
         assert (REPOSITORY / path).exists(), path
+
+
+def test_parameters_are_called_parameters_and_said_to_be_as_many():
+    words = " ".join(README.split())
+    assert "All attention models have the same number of parameters" in words
+    assert "the vocabulary, the parameters, the measures and the digests" in words

@@ -1,9 +1,11 @@
 import copy
 import math
 
+import pandas as pd
 import pytest
 
 from wordlm.results import (
+    against_best,
     check_comparison,
     mean_interval,
     paired_differences,
@@ -149,3 +151,25 @@ def test_the_interval_of_three_values_is_worked_by_hand():
         pytest.approx(7 / 3 - half, abs=1e-3),
         pytest.approx(7 / 3 + half, abs=1e-3),
     )
+
+
+def runs_of(losses: dict[int, list[float]]) -> pd.DataFrame:
+    rows = [(heads, seed, loss) for heads, of_seed in losses.items() for seed, loss in enumerate(of_seed)]
+    return pd.DataFrame(rows, columns=["heads", "seed", "test loss"])
+
+
+def test_the_best_head_count_is_told_from_another_only_where_the_paired_interval_leaves_out_zero():
+    # The seeds differ by 1, and 2 heads by a steady 0.1 from 8: paired, that is decided. 4 heads win and lose.
+    runs = runs_of({2: [3.1, 4.1, 5.11], 4: [3.2, 3.9, 5.05], 8: [3.0, 4.0, 5.0]})
+    table = against_best(runs).set_index("heads")
+    assert table["best"].unique().tolist() == [8]
+    assert table["decided"].to_dict() == {2: True, 4: False}
+    mean, low, high = mean_interval([0.1, 0.1, 0.11])
+    assert table.loc[2, ["difference", "from", "to"]].tolist() == pytest.approx([mean, low, high])
+
+
+def test_a_head_count_without_two_common_seeds_is_not_held_against_the_best():
+    runs = runs_of({2: [3.1], 8: [3.0, 4.0 - 2, 5.0 - 3]})
+    assert against_best(runs).empty
+    assert against_best(runs_of({1: [3.0, 3.1]})).empty
+    assert against_best(runs_of({})).empty

@@ -76,15 +76,16 @@ def next_word_effect(effect: PromptEffect, vocab: Vocab, count: int = 10) -> pd.
 def word_effect(model: CausalAttentionLM, ids: Sequence[int], word: int, mean: Tensor | None = None) -> pd.DataFrame:
     """Return how each head changes one word's chance: a row for all heads on, then one for each head off.
 
-    Columns: `heads`, `probability`, `rank` (1 = likeliest), `change` of ln probability against all heads on.
+    Columns: `heads`, `probability`, `rank` (1 = likeliest), `times as likely` as with all heads on.
     """
     rows = []
     for off in [(), *((head,) for head in range(model.heads))]:
         logs = next_log_probabilities(model, ids, **switches(model, off, mean))
         name = f"without head {off[0] + 1}" if off else "all heads"
         rows.append((name, math.exp(logs[word]), rank_of(word, logs), logs[word]))
-    table = pd.DataFrame(rows, columns=["heads", "probability", "rank", "change"])
-    table["change"] -= table["change"][0]
+    table = pd.DataFrame(rows, columns=["heads", "probability", "rank", "times as likely"])
+    # Of the logarithms, since two chances that are both 0 to a computer still have a ratio.
+    table["times as likely"] = np.exp(table["times as likely"] - table["times as likely"][0])
     return table
 
 
@@ -114,6 +115,36 @@ def head_value_table(stored: dict) -> pd.DataFrame:
         if f"shapley_{fill}" in stored:
             table[f"Shapley, {fill}"] = stored[f"shapley_{fill}"]
     return table
+
+
+@dataclass(frozen=True)
+class Together:
+    """What the heads of a model are worth one by one, and together, in nats per token with zeros in their place."""
+
+    singles: float
+    """The increases of the test loss with one head off at a time, added up."""
+    all_off: float
+    """The increase with all heads off."""
+
+
+def worth_together(stored: dict) -> Together:
+    """Return what the heads of one entry of `ablation.json` are worth one by one and together."""
+    singles = sum(entry["increase"] for entry in stored["zero"] if len(entry["off"]) == 1)
+    return Together(singles, stored_entry(stored, "zero", range(stored["heads"]))["increase"])
+
+
+def cheapest_pair(stored: dict) -> tuple[tuple[int, int], float, float] | None:
+    """Return the two heads whose loss costs least when both are off: they, that cost, and their single costs added.
+
+    None where no pair was measured, or where the pair is the whole model.
+    """
+    pairs = [entry for entry in stored["zero"] if len(entry["off"]) == 2]
+    if stored["heads"] <= 2 or not pairs:
+        return None
+    least = min(pairs, key=lambda entry: entry["increase"])
+    first, second = least["off"]
+    apart = sum(stored_entry(stored, "zero", [head])["increase"] for head in (first, second))
+    return (first, second), least["increase"], apart
 
 
 def subset_table(stored: dict) -> pd.DataFrame:

@@ -3,6 +3,7 @@
 import functools
 import inspect
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -12,9 +13,9 @@ import torch
 from torch import Tensor, nn
 
 from wordlm.inspection import rows_as_last
-from wordlm.models import CausalAttentionLM, MultiHeadAttentionLM
+from wordlm.models import D_MODEL, CausalAttentionLM, head_width, parameter_count
 from wordlm.scoring import word_losses
-from wordlm.text import BOS, SPECIALS, left_pad
+from wordlm.text import BOS, CONTEXT_LEN, SPECIALS
 
 # The sentence of chapters 1 and 4. Its last word looks back.
 WISH_WORDS = ("the", "cat", "saw", "a", "fish")
@@ -38,32 +39,31 @@ def two_wishes(subject: float, object_: float) -> pd.DataFrame:
     return pd.DataFrame(rows, index=["one head", "two heads, head 1", "two heads, head 2"], columns=WISH_WORDS)
 
 
-def head_width(d_model: int, heads: int) -> int:
-    """Return the width of each head. Raises `ValueError`, the model's own, when the width cannot be shared out."""
-    return MultiHeadAttentionLM(len(SPECIALS), 2, d_model, hidden=1, heads=heads).head_width
+def split_shapes(d_model: int, heads: int, context_len: int = CONTEXT_LEN) -> pd.DataFrame:
+    """Return `tensor`, `shape` and `axes` on the way of one text through a block of this width.
 
-
-def split_shapes(d_model: int, heads: int, context_len: int = 64) -> pd.DataFrame:
-    """Return `tensor`, `shape` and `axes` on the way through a block of this width, read off a model's tensors."""
-    model = MultiHeadAttentionLM(len(SPECIALS), context_len, d_model, hidden=1, heads=heads)
-    with torch.inference_mode():
-        seen = model.forward_details(torch.from_numpy(left_pad([BOS], context_len)))
-    names = {
-        "E": ("embeddings", "text, slot, coordinate"),
-        "Q": ("queries, split among the heads", "text, head, slot, coordinate"),
-        "weights": ("weights, one map a head", "text, head, query, key"),
-        "messages": ("messages, side by side again", "text, slot, coordinate"),
-        "contextual": ("embeddings plus projected messages", "text, slot, coordinate"),
-    }
-    return pd.DataFrame(
-        [(meaning, str(tuple(seen[name].shape)), axes) for name, (meaning, axes) in names.items()],
-        columns=["tensor", "shape", "axes"],
-    )
+    Raises `ValueError`, the model's own, when the width cannot be shared out.
+    """
+    width, slots = head_width(d_model, heads), context_len
+    rows = [
+        ("embeddings", (1, slots, d_model), "text, slot, coordinate"),
+        ("queries, split among the heads", (1, heads, slots, width), "text, head, slot, coordinate"),
+        ("weights, one map a head", (1, heads, slots, slots), "text, head, query, key"),
+        ("messages, side by side again", (1, slots, d_model), "text, slot, coordinate"),
+        ("embeddings plus projected messages", (1, slots, d_model), "text, slot, coordinate"),
+    ]
+    return pd.DataFrame([(name, str(shape), axes) for name, shape, axes in rows], columns=["tensor", "shape", "axes"])
 
 
 def attention_parameters(d_model: int, heads: int, width: int) -> int:
     """Return the numbers in W_Q, W_K, W_V and W_O for heads of this width each, without biases."""
     return 4 * d_model * heads * width
+
+
+def parameters_with_full_width(heads: int) -> int:
+    """Return the parameters of our attention model if each of its heads kept the full width."""
+    one, many = (attention_parameters(D_MODEL, count, D_MODEL) for count in (1, heads))
+    return parameter_count("attention") - one + many
 
 
 def growth_table(d_model: int, counts: Sequence[int] = (1, 2, 4, 8, 16)) -> pd.DataFrame:
@@ -83,6 +83,39 @@ def growth_table(d_model: int, counts: Sequence[int] = (1, 2, 4, 8, 16)) -> pd.D
             "parameters if each head keeps it all",
         ],
     )
+
+
+def doubling_table(d_model: int, heads: int) -> pd.DataFrame:
+    """Return what twice the width makes of a block: with twice the heads, and with as many as before."""
+    return pd.DataFrame(
+        [
+            (way, width, count, head_width(width, count), attention_parameters(width, count, head_width(width, count)))
+            for way, width, count in (
+                ("as set above", d_model, heads),
+                ("twice the width, twice the heads", 2 * d_model, 2 * heads),
+                ("twice the width, as many heads", 2 * d_model, heads),
+            )
+        ],
+        columns=["way", "width", "heads", "head width", "parameters of the matrices"],
+    )
+
+
+def parse_matrix(text: str, rows: int, columns: int) -> np.ndarray:
+    """Read `rows` lines of `columns` numbers each, between commas or spaces. Raises `ValueError` that says what is off."""
+    lines = [line for line in text.replace("−", "-").splitlines() if line.strip()]
+    if len(lines) != rows:
+        raise ValueError(f"{rows} line{'s' * (rows > 1)} of {columns} numbers are needed, there are {len(lines)}")
+    matrix = []
+    for place, line in enumerate(lines, 1):
+        entries = re.split(r"[\s,;]+", line.strip(" ,;"))
+        try:
+            numbers = [float(entry) for entry in entries]
+        except ValueError:
+            raise ValueError(f"line {place} holds something that is no number: write it as 1, 0, -1, 0.5") from None
+        if len(numbers) != columns or not all(abs(number) < 1e6 for number in numbers):
+            raise ValueError(f"line {place} needs {columns} numbers below a million, it holds {len(numbers)}")
+        matrix.append(numbers)
+    return np.array(matrix)
 
 
 def two_heads_from(x: np.ndarray, first: np.ndarray, second: np.ndarray) -> pd.DataFrame:
@@ -120,8 +153,8 @@ def message_steps() -> pd.DataFrame:
         {
             "key": [vector_text(k) for k in TRIO_KEYS],
             "value": [vector_text(v) for v in TRIO_VALUES],
-            "query · key": dots,
-            "score, scaled": scores,
+            "dot product": dots,
+            "score": scores,
             "weight": weights,
             "weight × value": [vector_text(part) for part in weights[:, None] * TRIO_VALUES],
         },
@@ -141,31 +174,43 @@ def vector_text(values: np.ndarray) -> str:
 
 WIDTHS = (1, 4, 16, 64, 256, 1024)
 SPREAD_KEYS = 8
+MOST_THAT_PASSES = 0.25
+"""The largest that w (1 - w) can be, at w = 0.5."""
 
 
 @functools.lru_cache(maxsize=1)
 def spread_table() -> pd.DataFrame:
-    """Return the spread of scores and the largest weight for each of `WIDTHS`, without the scale and with it."""
+    """Return the spread of dot products and of scores, which are scaled, and the largest weight from either."""
     rows = []
     for width in WIDTHS:
-        without, scaled = (score_spread(width, on, trials=500) for on in (False, True))
-        rows.append((width, without["spread"], scaled["spread"], without["largest"], scaled["largest"]))
+        dots, scores = (score_spread(width, scaled, trials=500) for scaled in (False, True))
+        rows.append((width, dots["spread"], scores["spread"], dots["largest"], scores["largest"]))
     return pd.DataFrame(
-        rows, columns=["width", "spread unscaled", "spread scaled", "largest weight unscaled", "largest weight scaled"]
+        rows,
+        columns=[
+            "width",
+            "dot products",
+            "scores, scaled",
+            "largest weight without the scale",
+            "largest weight with the scale",
+        ],
     )
 
 
 def score_spread(
     width: int, scaled: bool, keys: int = SPREAD_KEYS, trials: int = 2000, seed: int = 0
 ) -> dict[str, float]:
-    """Draw random queries and keys of unit variance and return what their scores and weights are like.
+    """Draw random queries and keys of unit variance; return what their scores, or bare dot products, are like.
 
-    `spread`: standard deviation of the scores; `largest`: mean of the largest of `keys` weights; `passes`: mean of
-    w (1 - w) for it, which is how much of a gradient passes its softmax.
+    `spread`: their standard deviation; `largest`: mean of the largest of `keys` weights; `passes`: mean of
+    w (1 - w) for it, which is how much of a gradient passes its softmax and at most `MOST_THAT_PASSES`.
     """
     rng = np.random.default_rng(seed)
-    queries, all_keys = rng.standard_normal((trials, 1, width)), rng.standard_normal((trials, keys, width))
-    scores = (queries * all_keys).sum(-1) / (math.sqrt(width) if scaled else 1.0)
+    lengths = np.linalg.norm(rng.standard_normal((trials, width)), axis=1, keepdims=True)  # of the queries
+    # A random key's dot product with a vector is normal, with that vector's length as its standard deviation. So it
+    # is drawn as such: the keys themselves would be `keys` times as many numbers as the queries.
+    dot_products = lengths * rng.standard_normal((trials, keys))
+    scores = dot_products / math.sqrt(width) if scaled else dot_products
     largest = softmax(scores).max(-1)
     return {
         "spread": float(scores.std()),

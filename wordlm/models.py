@@ -74,7 +74,7 @@ class CausalAttentionLM(nn.Module):
     @property
     def head_width(self) -> int:
         """The width of one head's query and key; the scores are divided by its square root."""
-        return self.W_Q.out_features // self.heads
+        return head_width(self.W_Q.out_features, self.heads)
 
     def embed(self, ids: Tensor) -> Tensor:
         """Return E (B, T, D): each slot's token embedding plus the learned embedding of the slot."""
@@ -187,13 +187,19 @@ class MultiHeadAttentionLM(CausalAttentionLM):
         heads: int = DEFAULT_HEADS,
         pad_id: int = PAD,
     ) -> None:
-        if heads < 1 or d_model % heads:
-            raise ValueError(f"heads must be at least 1 and divide d_model={d_model}, got heads={heads}")
+        head_width(d_model, heads)  # refuses what cannot be shared out, before anything is built
         super().__init__(vocab_size, context_len, d_model, d_model, d_model, hidden, pad_id)
         self.heads = heads
 
 
 LanguageModel = MLPLM | CausalAttentionLM
+
+
+def head_width(d_model: int, heads: int) -> int:
+    """Return the width of each of `heads` heads. Raises `ValueError` when the coordinates cannot be shared out."""
+    if heads < 1 or d_model % heads:
+        raise ValueError(f"heads must be at least 1 and divide d_model={d_model}, got heads={heads}")
+    return d_model // heads
 
 
 def look_up(table: nn.Embedding, ids: Tensor) -> Tensor:
@@ -237,6 +243,20 @@ def build_model(
                 heads = DEFAULT_HEADS if heads is None else heads
                 return MultiHeadAttentionLM(vocab_size, CONTEXT_LEN, D_MODEL, HIDDEN, heads)
     raise ValueError(f"kind must be mlp, attention or multihead, got {kind!r}")
+
+
+def parameter_count(kind: Kind, vocab_size: int = VOCAB_SIZE) -> int:
+    """Return the number of trained numbers in what `build_model` builds, whatever the heads, without building it."""
+    layers = D_MODEL * vocab_size  # the token embedding
+    match kind:
+        case "mlp":
+            hidden_input = CONTEXT_LEN * D_MODEL
+        case "attention" | "multihead":
+            layers += CONTEXT_LEN * D_MODEL + 4 * D_MODEL * D_MODEL  # positions; W_Q, W_K, W_V and W_O
+            hidden_input = D_MODEL
+        case _:
+            raise ValueError(f"kind must be mlp, attention or multihead, got {kind!r}")
+    return layers + (hidden_input + 1) * HIDDEN + (HIDDEN + 1) * vocab_size  # the last two layers have a bias
 
 
 def count_parameters(model: nn.Module) -> int:

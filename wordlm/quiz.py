@@ -7,17 +7,22 @@ was calculated from what, so a wrong answer explains itself.
 import functools
 import math
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, TypeVar
 
 import numpy as np
 import pandas as pd
 
 from wordlm import course
 from wordlm.measures import losses_of_probabilities, perplexity
-from wordlm.models import build_model, count_parameters
-from wordlm.text import CONTEXT_LEN
+from wordlm.models import D_MODEL, head_width, parameter_count
+
+CLEAR = 0.05
+"""How far the right answer stands from every other one at least, where numbers are read off a map or a list.
+
+Far more than the two or three decimals that are shown can hide, so that no two answers look alike.
+"""
 
 Sort = Literal["choice", "number", "read a heatmap", "predict"]
 
@@ -50,6 +55,7 @@ class Question:
         return self.options.get(str(given)) or self.hint
 
 
+T = TypeVar("T")
 Maker = Callable[[random.Random], Question]
 MAKERS: list[Maker] = []
 
@@ -69,10 +75,10 @@ def questions(seed: int) -> tuple[Question, ...]:
 
 
 def _unlike(before: Question, make: Maker, seed: int) -> Question:
-    """Make a question until it differs from that of the round before."""
+    """Make a question until it has another answer than that of the round before."""
     for attempt in range(40):
         asked = make(random.Random(f"{seed} {make.__name__} {attempt}"))
-        if (asked.text, asked.answer) != (before.text, before.answer):
+        if asked.answer != before.answer:
             break
     return asked
 
@@ -88,19 +94,31 @@ def _shuffled(rng: random.Random, right: str, wrong: dict[str, str]) -> dict[str
     return dict(options)
 
 
+def _redrawn(draw: Callable[[], T], fits: Callable[[T], bool]) -> T:
+    """Draw until it fits."""
+    while not fits(drawn := draw()):
+        pass
+    return drawn
+
+
+def _is_clear(right: float, others: Iterable[float]) -> bool:
+    """Whether no other number could be taken for the right one."""
+    return all(abs(right - other) > CLEAR for other in others)
+
+
 # 1. Why one head is a bottleneck
 
 
 @maker
 def two_wishes_of_one_head(rng: random.Random) -> Question:
-    strength = rng.choice([3.0, 4.0, 5.0])
+    strength = rng.choice([1.0, 2.0, 3.0, 4.0])
     row = course.two_wishes(strength, strength).loc["one head"]
     subject, object_ = (course.WISH_WORDS[place] for place in (course.SUBJECT, course.OBJECT))
     return Question(
         1,
         "choice",
-        f"One head wishes to look at *{subject}* and at *{object_}*, both {strength:g} points above the other words. "
-        "How large can the two weights be?",
+        f"A row has {len(row)} words. One head scores *{subject}* and *{object_}* alike, and the {len(row) - 2} others "
+        f"alike, each {strength:g} point{'s' * (strength != 1)} lower. How large are the two weights?",
         f"each about {row[subject]:.2f}",
         f"One softmax makes one distribution. The two share it: {row[subject]:.3f} each, "
         f"and together {row[subject] + row[object_]:.3f}.",
@@ -137,7 +155,7 @@ def softmax_of_two(rng: random.Random) -> Question:
     return Question(
         1,
         "number",
-        f"Two keys have the scores {gap:g} and 0. Which weight does the first get? Two decimals will do.",
+        f"A row has two keys, with the scores {gap:g} and 0. Which weight does the first get? Two decimals will do.",
         weight,
         f"e^{gap:g} / (e^{gap:g} + e^0) = {math.exp(gap):.3f} / {math.exp(gap) + 1:.3f} = {weight:.3f}.",
         hint=f"The exponentials are {math.exp(gap):.3f} and 1. Divide the first by the sum of both.",
@@ -150,13 +168,13 @@ def softmax_of_two(rng: random.Random) -> Question:
 
 @maker
 def how_wide_is_a_head(rng: random.Random) -> Question:
-    width, heads = rng.choice([(512, 8), (64, 4), (768, 12), (256, 16), (1024, 16), (128, 2)])
+    width, heads = rng.choice([(512, 4), (64, 4), (768, 8), (256, 8), (1024, 16), (120, 5), (96, 12), (64, 32)])
     return Question(
         2,
         "number",
         f"The width is {width} and there are {heads} heads. How wide is a head?",
-        float(course.head_width(width, heads)),
-        f"The coordinates are shared out: {width} / {heads} = {course.head_width(width, heads)}.",
+        float(head_width(width, heads)),
+        f"The coordinates are shared out: {width} / {heads} = {head_width(width, heads)}.",
         hint="The coordinates are shared out evenly among the heads.",
     )
 
@@ -181,46 +199,48 @@ def which_heads_divide(rng: random.Random) -> Question:
 
 @maker
 def parameters_of_more_heads(rng: random.Random) -> Question:
-    heads = rng.choice([2, 4, 8, 16])
-    one, many = (
-        count_parameters(build_model("attention", seed=0)),
-        count_parameters(build_model("multihead", heads=heads)),
-    )
+    heads, shared = rng.choice([2, 4, 8, 16]), rng.choice([True, False])
+    one, matrices = parameter_count("attention"), course.attention_parameters(D_MODEL, 1, D_MODEL)
+    grown, whole = course.parameters_with_full_width(heads), heads * one
+    remarks = {
+        f"{one:,}": f"That is so if the heads share the width. Here the matrices grow {heads} times.",
+        f"{grown:,}": f"That is so if each head keeps the full width. Shared out, {heads} heads need no more than one.",
+        f"{whole:,}": "Not the whole model grows with the heads: embeddings and later layers stay as they are.",
+    }
+    right = f"{one if shared else grown:,}"
+    del remarks[right]
+    way = "They share out the width" if shared else "Each keeps the full width"
     return Question(
         2,
         "predict",
-        f"Our model has {one:,} parameters with one head. You set it to {heads} heads. What happens to that number?",
-        "it stays the same" if many == one else "it changes",
-        f"The same matrices are split among the heads: {many:,} parameters, as before. The number of patterns grows.",
-        _shuffled(
-            rng,
-            "it stays the same",
-            {
-                f"it is {heads} times as large": "That would be so if each head kept the full width. Here they "
-                "share it.",
-                f"it is {heads} times as small": "Each head has fewer, and there are more heads: together as many.",
-            },
-        ),
+        f"Our model has {one:,} parameters with one head, {matrices:,} of them in the attention matrices. You give it "
+        f"{heads} heads. {way}. How many parameters has it then?",
+        right,
+        f"The same {matrices:,} numbers are split among the heads, so {one:,} it is. The number of patterns grows."
+        if shared
+        else f"Only the attention matrices grow: {one:,} + {heads - 1} × {matrices:,} = {grown:,}.",
+        _shuffled(rng, right, remarks),
     )
 
 
 @maker
 def shape_of_the_weights(rng: random.Random) -> Question:
-    width, heads = rng.choice([(64, 4), (64, 8), (128, 4)])
-    shapes = course.split_shapes(width, heads, CONTEXT_LEN).set_index("tensor")["shape"]
+    # All sizes differ, so that a shape says which axes it has: at width 64 with 64 slots, two would fit.
+    slots, width, heads = rng.choice([10, 12, 20, 40]), rng.choice([64, 96, 128]), rng.choice([2, 4])
+    shapes = course.split_shapes(width, heads, slots).set_index("tensor")["shape"]
     right = shapes["weights, one map a head"]
     return Question(
         2,
         "choice",
-        f"One text, {CONTEXT_LEN} slots, width {width}, {heads} heads. Which shape do the weights have?",
+        f"One text, {slots} slots, width {width}, {heads} heads. Which shape do the weights have?",
         right,
         "Each head has one number for each query and each key.",
         _shuffled(
             rng,
             right,
             {
-                f"(1, {CONTEXT_LEN}, {width})": "That is the shape of the embeddings: a vector for each slot.",
-                f"(1, {heads}, {CONTEXT_LEN}, {width // heads})": "So are the queries: one vector a head and slot.",
+                shapes["embeddings"]: "That is the shape of the embeddings: a vector for each slot.",
+                shapes["queries, split among the heads"]: "So are the queries: one vector a head and slot.",
             },
         ),
     )
@@ -281,8 +301,10 @@ def _random_trio(rng: random.Random) -> pd.DataFrame:
 
 @maker
 def read_a_row(rng: random.Random) -> Question:
-    map_ = _random_trio(rng)
-    head = rng.choice(list(map_.index))
+    head = rng.choice(["head 1", "head 2"])
+    map_ = _redrawn(
+        lambda: _random_trio(rng), lambda map_: _is_clear(map_.loc[head].max(), map_.loc[head].nsmallest(2))
+    )
     row = map_.loc[head]
     right = str(row.idxmax())
     return Question(
@@ -302,8 +324,12 @@ def read_a_row(rng: random.Random) -> Question:
 
 @maker
 def swap_the_queries(rng: random.Random) -> Question:
-    map_ = _random_trio(rng)
-    word = rng.choice(list(map_.columns))
+    word = rng.choice(course.TRIO)
+    # No other cell may be read in its place and pass as right.
+    map_ = _redrawn(
+        lambda: _random_trio(rng),
+        lambda map_: _is_clear(map_.loc["head 2", word], map_.stack().drop(("head 2", word))),
+    )
     before, after = map_.loc["head 1", word], map_.loc["head 2", word]
     return Question(
         4,
@@ -327,35 +353,56 @@ def divide_by_what(rng: random.Random) -> Question:
     return Question(
         5,
         "number",
-        f"A head is {width} wide. By which number are its scores divided?",
+        f"A head is {width} wide. By which number is a dot product divided to make a score?",
         math.sqrt(width),
-        f"By the root of the width: √{width} = {math.sqrt(width):g}. It keeps the spread of the scores near 1.",
+        f"By the root of the width: √{width} = {math.sqrt(width):g}. That keeps the spread of the scores from "
+        "growing with the width.",
         hint="By the square root of the head's width.",
         tolerance=0.01,
     )
 
 
+@functools.lru_cache(maxsize=16)
+def _largest_and_spread(width: int, scaled: bool) -> tuple[float, float]:
+    found = course.score_spread(width, scaled)
+    return found["largest"], found["spread"]
+
+
+SHARPER, EVENER, ALIKE = "much sharper", "much more even", "about as sharp as before"
+
+
 @maker
-def without_the_scale(rng: random.Random) -> Question:
-    width = rng.choice([64, 256])
-    without, scaled = (course.score_spread(width, on) for on in (False, True))
-    grows = without["largest"] > scaled["largest"]
+def what_the_scale_does(rng: random.Random) -> Question:
+    wide = rng.choice([64, 256])
+    done, before, after = rng.choice(
+        [
+            (f"The head is {wide} wide. You leave the scale out", (wide, True), (wide, False)),
+            (f"The head is {wide} wide and has no scale. You put it in", (wide, False), (wide, True)),
+            (f"You make the head {wide} wide, not 4, and keep the scale", (4, True), (wide, True)),
+            (f"There is no scale. You make the head {wide} wide, not 1", (1, False), (wide, False)),
+        ]
+    )
+    (largest_before, spread_before), (largest, spread) = _largest_and_spread(*before), _largest_and_spread(*after)
+    rise = largest - largest_before
+    right = ALIKE if abs(rise) <= CLEAR else SHARPER if rise > 0 else EVENER
+    measured = (
+        f"What the softmax gets spreads by {spread:.1f}, {spread_before:.1f} before. The largest of "
+        f"{course.SPREAD_KEYS} weights is {largest:.2f} on average, {largest_before:.2f} before."
+    )
+    remarks = {
+        SHARPER: "A softmax gets sharper when what it gets spreads more widely. Does it here?",
+        EVENER: "A softmax gets more even when what it gets spreads less widely. Does it here?",
+        ALIKE: "A softmax sees differences. Do they stay as large here?",
+    }
+    del remarks[right]
     return Question(
         5,
         "predict",
-        f"Queries and keys are random and {width} wide. You leave the scale out. What do the rows of weights become?",
-        "nearly hard pointers" if grows else "more even",
-        f"The scores spread by {without['spread']:.1f} instead of {scaled['spread']:.1f}. The largest of 8 weights is "
-        f"then {without['largest']:.2f} on average, not {scaled['largest']:.2f}: the softmax is saturating.",
-        _shuffled(
-            rng,
-            "nearly hard pointers",
-            {
-                "more even": "Larger differences of score make the softmax sharper, not more even.",
-                "no different": f"The scores spread {without['spread'] / scaled['spread']:.0f} times as widely. "
-                "A softmax sees differences of scores.",
-            },
-        ),
+        f"All numbers of queries and keys are random, independent, with variance 1. A row has {course.SPREAD_KEYS} "
+        f"keys. {done}. What do the rows of weights become?",
+        right,
+        measured,
+        _shuffled(rng, right, remarks),
     )
 
 
@@ -379,17 +426,22 @@ def mask_after_the_softmax(rng: random.Random) -> Question:
 
 
 @maker
-def first_row(rng: random.Random) -> Question:
-    scores = np.array([[rng.uniform(-2, 2) for _ in range(4)] for _ in range(4)])
-    weight = float(course.masked_rows(scores, "minus infinity before")[0, 0])
+def weight_of_itself(rng: random.Random) -> Question:
+    words, score = rng.randint(4, 6), rng.choice([1.0, 2.0])
+    place = rng.randint(1, words - 1)
+    scores = np.where(np.eye(words, dtype=bool), score, 0.0)
+    weight = float(course.masked_rows(scores, "minus infinity before")[place - 1, place - 1])
     return Question(
         5,
         "number",
-        f"The first token of a text scores {scores[0, 0]:.2f} for itself. Which weight does it give itself?",
+        f"In a text of {words} words each scores {score:g} for itself and 0 for every other. Later keys then get minus "
+        f"infinity. Which weight does word {place} give itself? Two decimals will do.",
         weight,
-        "It may see nothing else, and a row sums to 1. So the weight is 1, whatever the score.",
-        hint="Which other keys may the first token see?",
-        tolerance=0.001,
+        "It may see nothing else, and a row sums to 1. So the weight is 1, whatever the score."
+        if place == 1
+        else f"It sees {place} words: e^{score:g} / (e^{score:g} + {place - 1}) = {weight:.3f}.",
+        hint=f"Which keys may word {place} see? Each other one that it sees counts e^0 = 1.",
+        tolerance=0.006,
     )
 
 
@@ -418,7 +470,7 @@ def what_the_average_hides(rng: random.Random) -> Question:
 
 @maker
 def matrices_of_the_built_in_layer(rng: random.Random) -> Question:
-    width = rng.choice([64, 128, 512])
+    width = rng.choice([64, 96, 128, 256, 512])
     return Question(
         6,
         "number",
@@ -435,17 +487,20 @@ def matrices_of_the_built_in_layer(rng: random.Random) -> Question:
 
 @maker
 def worth_of_a_head(rng: random.Random) -> Question:
-    losses = {f"head {head}": rng.randint(1, 50) / 100 for head in rng.sample(range(1, 5), 3)}
-    while len(set(losses.values())) < len(losses):
-        losses = {head: rng.randint(1, 50) / 100 for head in losses}
+    heads = [f"head {head}" for head in rng.sample(range(1, 5), 3)]
+    losses = _redrawn(
+        lambda: {head: rng.randint(1, 50) / 100 for head in heads},
+        lambda rises: _is_clear(max(rises.values()), sorted(rises.values())[:-1]),
+    )
     right = max(losses, key=losses.get)
     said = ", ".join(f"without {head} by {rise:.2f}" for head, rise in losses.items())
     return Question(
         7,
         "choice",
-        f"The test loss rises {said}. Which head is the model worst off without?",
+        f"One head is switched off at a time. The test loss rises {said}. Which head is the model worst off without?",
         right,
-        f"The loss rises most without {right}, by {losses[right]:.2f}. That says what it is worth, not what it does.",
+        f"The loss rises most without {right}, by {losses[right]:.2f}. That says what it is worth given the "
+        "others, not what it does.",
         _shuffled(
             rng, right, {h: f"Without it the loss rises by {r:.2f} only." for h, r in losses.items() if h != right}
         ),
@@ -483,36 +538,40 @@ def score_memory(rng: random.Random) -> Question:
     return Question(
         8,
         "number",
-        f"One layer, {length:,} tokens, {heads} heads, 2 bytes a number. How many MiB do all weights take at once?",
+        f"One layer reads one text of {length:,} tokens with {heads} heads. It keeps whole score matrices, masked "
+        "cells too, at 2 bytes a number. How many MiB is that?",
         mebibytes,
         f"{length:,}² × {heads} × 2 bytes = {mebibytes:g} MiB.",
-        hint=f"Each head has {length:,} × {length:,} weights of 2 bytes; a MiB is 1,048,576 bytes.",
+        hint=f"Each head has {length:,} × {length:,} numbers of 2 bytes; a MiB is 1,048,576 bytes.",
         tolerance=0.5,
     )
 
 
 @maker
-def twice_as_long(rng: random.Random) -> Question:
-    length, heads = rng.choice([256, 512, 1024]), rng.choice([4, 8])
-    times = course.score_bytes(2 * length, heads, 4, 1) / course.score_bytes(length, heads, 4, 1)
+def a_longer_text(rng: random.Random) -> Question:
+    length, heads, longer = rng.choice([256, 512, 1024]), rng.choice([4, 8]), rng.choice([2, 3, 4, 5])
+    times = course.score_bytes(longer * length, heads, 4, 1) / course.score_bytes(length, heads, 4, 1)
     return Question(
         8,
         "predict",
-        f"The text grows from {length:,} to {2 * length:,} tokens. How many times as much memory do the weights take?",
+        f"The text grows from {length:,} to {longer * length:,} tokens. Whole score matrices are kept, as many as "
+        "before. How many times as much memory do they take?",
         times,
-        f"Each of {2 * length:,} queries meets {2 * length:,} keys: {times:g} times as many weights.",
-        hint="There are twice as many rows, and each row is twice as long.",
+        f"Each of {longer * length:,} queries meets {longer * length:,} keys: {longer} × {longer} = {times:g} times as "
+        "many numbers.",
+        hint=f"There are {longer} times as many rows, and each row is {longer} times as long.",
     )
 
 
 @maker
 def smaller_cache(rng: random.Random) -> Question:
-    heads, groups = rng.choice([(32, 8), (16, 4), (32, 4), (64, 8)])
+    heads, groups = rng.choice([(32, 16), (16, 4), (32, 4), (64, 4), (8, 1)])
     times = course.cache_bytes(1024, heads, 64, 2, 1) / course.cache_bytes(1024, groups, 64, 2, 1)
     return Question(
         8,
         "number",
-        f"{heads} heads share their keys and values in {groups} groups. How many times smaller is the key-value cache?",
+        f"{heads} heads share keys and values in {groups} groups, each group one set. How many times smaller is the "
+        "key-value cache than with a set for each head?",
         times,
         f"One key and one value a group, not a head: {heads} / {groups} = {times:g} times smaller.",
         hint="How many heads share one key and one value?",
@@ -529,7 +588,7 @@ def perplexity_of_even_chances(rng: random.Random) -> Question:
     return Question(
         9,
         "number",
-        f"A model gives each of {words:,} words the same chance. What is its perplexity?",
+        f"A model has a vocabulary of {words:,} words and gives each the same chance. What is its perplexity?",
         perplexity(loss),
         f"The loss is ln {words:,} = {loss:.4f}, and its exponential is {words:,}.",
         hint=f"Each probability is 1/{words:,}. The perplexity is one over their geometric mean.",

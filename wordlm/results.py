@@ -169,10 +169,27 @@ def paired_differences(comparison: dict[str, Any], first: str, second: str) -> p
     )
 
 
+def against_best(runs: pd.DataFrame) -> pd.DataFrame:
+    """Return how every other head count differs from the best, on the seeds that both have, fewest heads first.
+
+    `runs` is a `run_table`. Columns: `heads`, `best`, `seeds`, `difference` (mean test loss minus the best's), its
+    95 % interval (`from`, `to`), and `decided`: whether the interval leaves out 0. A count with fewer than two seeds
+    in common has no line.
+    """
+    losses = runs[runs["heads"].notna()].pivot_table(index="seed", columns="heads", values="test loss")
+    best, rows = losses.mean().idxmin() if len(losses.columns) else None, []
+    for heads in losses.columns.drop(best) if best is not None else []:
+        differences = (losses[heads] - losses[best]).dropna().tolist()
+        if len(differences) > 1:
+            mean, low, high = mean_interval(differences)
+            rows.append((int(heads), int(best), len(differences), mean, low, high, not low <= 0 <= high))
+    return pd.DataFrame(rows, columns=["heads", "best", "seeds", "difference", "from", "to", "decided"])
+
+
 def mean_interval(values: list[float], level: float = 0.95) -> tuple[float, float, float]:
     """Return mean, low and high of Student's interval for the mean of a few values (Student 1908).
 
-    It supposes that differences over seeds are drawn from one normal distribution. Needs two values or more.
+    It rests on values that are drawn from one normal distribution, each independent of the others. Needs two or more.
     """
     mean = statistics.fmean(values)
     half = student_quantile(len(values) - 1, (1 + level) / 2) * statistics.stdev(values) / math.sqrt(len(values))

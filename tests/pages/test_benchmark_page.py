@@ -165,3 +165,47 @@ def test_a_malformed_upload_is_refused_and_ours_stays(open_page, content, messag
     screen = upload(open_page("benchmark"), content)
     assert message in screen.app.error[0].value.replace("\\", "")
     assert screen.has_table("Test loss of every run")
+
+
+def paired_by_hand(ours, heads, best):
+    """Mean and 95 % interval of the seeds' differences; 4.303 is Student's quantile for two degrees of freedom."""
+    losses = {runs[0]["heads"]: {r["seed"]: r["test_loss"] for r in runs} for runs in ours["runs"].values()}
+    differences = np.array([losses[heads][seed] - losses[best][seed] for seed in (11, 29, 47)])
+    half = 4.303 * differences.std(ddof=1) / 3**0.5
+    return differences.mean(), differences.mean() - half, differences.mean() + half
+
+
+def test_what_is_decided_about_head_counts_is_what_the_paired_intervals_say(open_page, ours):
+    screen = open_page("benchmark")
+    means = {runs[0]["heads"]: np.mean([r["test_loss"] for r in runs]) for runs in ours["runs"].values()}
+    means.pop(None)
+    best = min(means, key=means.get)
+    assert f"The lowest mean test loss is {means[best]:.4f}, with {best} heads" in screen.text
+    table = screen.table("minus that of the best").set_index("heads")
+    assert sorted(table.index) == sorted(set(means) - {best})
+    undecided = []
+    for heads in table.index:
+        by_hand = paired_by_hand(ours, heads, best)
+        assert table.loc[heads, ["difference", "from", "to"]].tolist() == pytest.approx(by_hand, abs=1e-5)
+        if by_hand[1] <= 0 <= by_hand[2]:
+            undecided.append(str(heads))
+    assert (best, "8" in undecided) == (16, True), "16 heads against 8 is undecided with three seeds"
+    assert f"Against {', '.join(undecided[:-1])} and {undecided[-1]} heads it is undecided" in screen.text
+    assert "the loss with 16 heads is lower than with 1 head: the 95 % interval" in screen.text
+
+
+def test_a_clear_gap_and_an_open_one_are_told_apart_in_words(open_page, changed_artifacts):
+    def edit(comparison):
+        for group, runs in comparison["runs"].items():
+            for run in runs:
+                run["test_loss"] += 1.0 * (group != "multihead")
+
+    changed_artifacts(edit)
+    text = open_page("benchmark").text
+    assert "Paired by seed, the loss with 4 heads is lower than with 1, 2, 8, 16 and 64 heads" in text
+    assert "it is undecided" not in text
+
+
+def test_the_interval_says_what_it_rests_on(open_page):
+    text = open_page("benchmark").text
+    assert "independent from seed to seed and roughly normally distributed" in text

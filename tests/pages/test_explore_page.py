@@ -194,8 +194,13 @@ def test_any_word_s_chance_is_shown_with_each_head_off(open_page, bundled, vocab
             probabilities = model.forward_details(ids, heads_on=on)["logits"][0].softmax(-1)
         assert table["probability"][row] == pytest.approx(probabilities[word].item(), rel=1e-4)
         assert table["rank"][row] == 1 + (probabilities > probabilities[word]).sum()
-    assert table["change"][0] == 0
-    assert table["change"][2] == pytest.approx(math.log(table["probability"][2] / table["probability"][0]), abs=1e-5)
+    assert table["times as likely"][0] == 1
+    factors = table["probability"] / table["probability"][0]
+    assert table["times as likely"].tolist() == pytest.approx(factors.tolist(), rel=1e-5)
+    most = max(range(1, 5), key=lambda head: abs(math.log(factors[head])))
+    assert f"Head {most} matters most for it" in screen.text
+    assert f"its probability is {factors[most]:.2f} times as large" in screen.text
+    assert "change" not in table, "that word means a difference on Switch off"
     assert "<bdi>ball</bdi></b> has probability" in screen.text
 
 

@@ -1,5 +1,6 @@
 """The course, the quiz and the glossary without a browser."""
 
+import math
 import re
 
 import numpy as np
@@ -7,7 +8,9 @@ import pytest
 
 from tests.pages.screen import array
 from wordlm import course
+from wordlm.files import ARTIFACTS, read_json
 from wordlm.glossary import TERMS
+from wordlm.models import MultiHeadAttentionLM, build_model, count_parameters
 from wordlm.quiz import MAKERS, question_of, questions
 from wordlm.ui.chapters import CHAPTERS
 from wordlm.ui.tour import STOPS
@@ -114,7 +117,6 @@ def test_groups_that_do_not_fit_are_told(open_page):
 
 def test_the_ablation_numbers_are_those_of_the_artifact(open_page):
     from wordlm.ablation import head_value_table
-    from wordlm.files import ARTIFACTS, read_json
 
     stored = read_json(ARTIFACTS / "heads" / "ablation.json")["checkpoints"]["multihead_seed11"]
     shown = open_page("learn", chapter="7").table("Increase of the test loss without each head")
@@ -203,3 +205,117 @@ def test_what_was_moved_in_a_chapter_is_kept_while_the_visitor_is_on_another_pag
     screen.app.switch_page("pages/perplexity.py").run()
     screen.app.switch_page("pages/learn.py").run()
     assert screen.app.slider(key="wish_subject").value == 5.5
+
+
+# What is said, held to what is calculated here anew
+
+
+@pytest.fixture
+def stored():
+    return read_json(ARTIFACTS / "heads" / "ablation.json")["checkpoints"]
+
+
+def test_chapter_1_gives_the_formula_of_the_softmax_with_its_value(open_page):
+    text = open_page("learn", chapter="1").text
+    assert "e to the power of each score, divided by the sum of all these powers" in text
+    assert f"$e^2 / (e^2 + e^0)$ = {math.exp(2) / (math.exp(2) + 1):.3f}" in text
+
+
+def test_chapter_2_says_what_queries_and_messages_are_before_it_shows_their_shapes(open_page):
+    text = open_page("learn", chapter="2").text
+    assert "A query is the vector with which a word looks at others" in text
+    assert "A message is what a head hands to it" in text
+
+
+def test_chapter_2_says_what_the_whole_model_has_when_heads_keep_the_width(open_page):
+    text = open_page("learn", chapter="2").text
+    one = build_model("attention")
+    grown = count_parameters(one) + 15 * sum(W.weight.numel() for W in (one.W_Q, one.W_K, one.W_V, one.W_O))
+    assert f"from {count_parameters(one):,} to {grown:,}" in text
+
+
+def test_chapter_2_doubles_the_width_with_the_heads_and_without(open_page):
+    screen = open_page("learn", chapter="2")
+    table = screen.table("What twice the width makes").set_index("way")
+    assert table.loc["as set above", ["width", "heads", "head width"]].tolist() == [512, 8, 64]
+    assert table.loc["twice the width, twice the heads", ["width", "heads", "head width"]].tolist() == [1024, 16, 64]
+    assert table.loc["twice the width, as many heads", ["width", "heads", "head width"]].tolist() == [1024, 8, 128]
+    assert "Both cost the same: 4 times" in screen.text
+
+
+def test_chapter_2_tells_heads_too_narrow_and_too_wide_from_our_own_runs_with_what_is_decided(open_page):
+    runs = read_json(ARTIFACTS / "heads" / "comparison.json")["runs"]
+    losses = {group[0]["heads"]: np.array([run["test_loss"] for run in group]) for group in runs.values()}
+    text = open_page("learn", chapter="2").text
+    assert "In our runs 16 heads, each 4 wide, have the lowest mean test loss" in text
+    for heads, width, decided in ((64, 1, False), (1, 64, True)):
+        differences = losses[heads] - losses[16]
+        half = 4.3027 * differences.std(ddof=1) / 3**0.5  # Student's quantile for two degrees of freedom
+        low, high = differences.mean() - half, differences.mean() + half
+        assert bool(low > 0) == decided
+        said = (
+            f"With {heads} head{'s' * (heads > 1)} of width {width} it is {differences.mean():.4f} nats higher, 95 % "
+            f"interval {low:+.4f} to {high:+.4f}" + ("." if decided else ": that holds 0")
+        )
+        assert said in text
+    assert "whoever designs the model chooses it" in text
+
+
+@pytest.mark.parametrize("scaled", [True, False])
+def test_chapter_5_never_calls_a_bare_dot_product_a_score(open_page, scaled):
+    screen = open_page("learn", chapter="5")
+    screen.app.toggle(key="scale_on").set_value(scaled).run()
+    drawn = course.score_spread(64, scaled)
+    assert f"the {'scores' if scaled else 'dot products'} spread by {drawn['spread']:.2f}" in screen.text
+    assert f"on average {drawn['passes']:.3f} here, and never more than 0.25" in screen.text
+    assert "their dot product is the score" not in screen.text
+    assert [trace["name"] for trace in screen.figure("spread")["data"]] == ["dot products", "scores, scaled"]
+
+
+def test_chapter_7_says_that_single_increases_do_not_add_up(open_page, stored):
+    text = open_page("learn", chapter="7").text
+    zero = {tuple(entry["off"]): entry["increase"] for entry in stored["multihead_seed11"]["zero"]}
+    singles, whole = sum(zero[head,] for head in range(4)), zero[0, 1, 2, 3]
+    assert f"The 4 increases add up to {singles:.3f}; with all heads off the loss rises by {whole:.3f}" in text
+    assert singles < whole, "else the sentence on redundancy would not hold"
+    assert "the others make up for part of it. That is redundancy." in text
+    pair = min((off for off in zero if len(off) == 2), key=zero.get)
+    apart = zero[pair[0],] + zero[pair[1],]
+    assert f"heads {pair[0] + 1} and {pair[1] + 1}: {zero[pair]:.3f} when both are off, {apart:.3f}" in text
+    assert "worth most, given the others" in text
+
+
+def test_chapter_7_says_what_pruning_and_in_context_learning_are_and_that_results_depend_on_the_task(open_page):
+    text = open_page("learn", chapter="7").text
+    assert "Pruning takes heads out for good" in text
+    assert "That is in-context learning." in text
+    assert "On another task other heads may matter" in text
+
+
+def test_chapter_8_says_what_sharing_trades_and_which_operations_it_counts(open_page):
+    screen = open_page("learn", chapter="8")
+    cache = screen.table("Memory of scores and cache")["cache, MiB"]
+    assert f"makes the cache {cache[0] / cache[1]:g} times smaller" in screen.text
+    # Length 4,096, width 4,096, 32 layers: a product and an addition for each of n² pairs and d numbers, twice.
+    assert f"{2 * 2 * 4096**2 * 4096 * 32 / 1e9:,.1f} billion multiplications and additions" in screen.text
+    assert "one forward pass over the whole text that skips no masked pair" in screen.text
+    assert "find words by the same keys" in screen.text
+
+
+def test_chapter_8_at_its_widest_builds_no_model(open_page, monkeypatch):
+    screen = open_page("learn", chapter="8")
+
+    def refuse(*args, **kwargs):
+        raise AssertionError("a model was built to read a number off it")
+
+    monkeypatch.setattr(MultiHeadAttentionLM, "__init__", refuse)
+    screen.app.select_slider(key="cost_width").set_value(8192).run()
+    assert not screen.app.exception
+    assert screen.has_table("Memory of scores and cache")
+
+
+def test_chapter_9_says_why_our_losses_may_be_compared(open_page):
+    text = open_page("learn", chapter="9").text
+    mlp, attention = (count_parameters(build_model(kind)) for kind in ("mlp", "attention"))
+    assert "when tokenizer and test words are the same" in text
+    assert f"the MLP has {mlp:,}, the attention models {attention:,}" in text

@@ -95,3 +95,30 @@ def test_measuring_again_agrees_with_what_is_stored(open_page, monkeypatch, tmp_
     next(button for button in screen.app.button if "Measure again" in button.label).click().run(timeout=200)
     assert not screen.app.exception
     assert "It agrees with the stored" in screen.text
+
+
+def test_with_no_head_off_the_page_says_so_and_never_without_no_head(open_page):
+    screen = open_page("switch_off")
+    assert "without head 1" in screen.text
+    screen.app.button_group(key="off").set_value([]).run()
+    assert not screen.app.exception
+    assert "No head is switched off" in screen.text
+    assert "No word changes." in screen.text
+    names = [trace["name"] for key in ("next_effect", "loss_effect") for trace in screen.figure(key)["data"]]
+    assert names == ["all heads", "with no head off"] * 2
+    assert "without no head" not in screen.text
+
+
+@pytest.mark.parametrize(("model", "name"), [("4", "multihead_seed11"), ("8", "multihead_h8_seed11")])
+def test_a_head_s_worth_is_said_to_be_given_the_others_with_the_sums(open_page, stored, model, name):
+    text = open_page("switch_off", model=model).text
+    entry = stored[name]
+    singles = sum(e["increase"] for e in entry["zero"] if len(e["off"]) == 1)
+    all_off = next(e["increase"] for e in entry["zero"] if len(e["off"]) == entry["heads"])
+    assert f"add up to {singles:.3f}; with all heads off the loss rises by {all_off:.3f}" in text
+    assert "make up for part of what is lost" in text
+    assert (f"they add up to {all_off:.3f}" in text) == ("shapley_zero" in entry)
+
+
+def test_the_worth_of_one_head_has_no_others_to_be_given(open_page):
+    assert "given the others" not in open_page("switch_off", model="1").text

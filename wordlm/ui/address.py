@@ -177,7 +177,7 @@ PARAMETERS: dict[str, Parameter] = {
     "course_width": OneOf((64, 128, 256, 512, 768, 1024), 512),
     "course_heads": Number(1, 16, 8),
     "course_x": Text("1, 2, -1, 0.5"),
-    "course_projections": Text("1, 0, 0, 1; 0, 1, 1, 0; 0.5, 0, 2, 0; 0, -1, 0, 1"),
+    "course_projections": Text("1, 0, 0, 1\n0, 1, 1, 0\n0.5, 0, 2, 0\n0, -1, 0, 1"),
     "swapped": Switch(),
     "scale_width": OneOf(WIDTHS, 64),
     "scale_on": Switch(True),

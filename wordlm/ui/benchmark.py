@@ -9,6 +9,7 @@ import streamlit as st
 
 from wordlm.results import (
     YOURS,
+    against_best,
     check_comparison,
     group_title,
     in_order,
@@ -20,7 +21,7 @@ from wordlm.results import (
 from wordlm.ui.blocks import kept_upload
 from wordlm.ui.charts import ACCENT, LEGEND_ABOVE, SECOND, head_hue
 from wordlm.ui.escape import for_markdown, for_plotly
-from wordlm.ui.glossary import say
+from wordlm.ui.glossary import explain, say
 
 _OWN = "own"
 SEED_SYMBOLS = ("circle", "diamond", "square", "triangle-up", "cross", "star")
@@ -145,9 +146,9 @@ def say_paired(comparison: dict) -> pd.DataFrame | None:
         f"{math.exp(mean):.3f} times as large."
     )
     st.caption(
-        f"The interval is Student's for {len(pairs)} differences. A few seeds show whether the gap is larger than "
-        "what the random start does on this data and this budget. They cannot show that it holds for other data, "
-        "sizes or budgets, and the interval rests on the seeds being alike in spread, which so few cannot check."
+        f"The interval is Student's for {len(pairs)} differences. It rests on differences that are independent from "
+        "seed to seed and roughly normally distributed, which so few cannot check. They show whether the gap is larger "
+        "than what the random start does on this data and this budget, not whether it holds for others."
     )
     return pairs
 
@@ -212,15 +213,53 @@ def history_table(comparison: dict) -> pd.DataFrame:
     )
 
 
-def say_best_head_count(runs: pd.DataFrame) -> None:
-    """Say which head count has the lowest mean test loss."""
-    means = runs[runs["heads"].notna() & ~runs["yours"]].groupby("heads")["test loss"].mean()
-    if len(means) > 1:
-        best, worst = int(means.idxmin()), int(means.idxmax())
-        say(
-            f"The lowest mean test loss is {means.min():.4f}, with {best} head{'s' * (best > 1)}; the highest "
-            f"{means.max():.4f}, with {worst} head{'s' * (worst > 1)}."
+def say_best_head_count(runs: pd.DataFrame) -> pd.DataFrame | None:
+    """Say which head count has the lowest mean test loss and what the seeds decide; return the paired differences."""
+    ours = runs[runs["heads"].notna() & ~runs["yours"]]
+    means = ours.groupby("heads")["test loss"].mean()
+    if len(means) < 2:
+        return None
+    best, worst = int(means.idxmin()), int(means.idxmax())
+    say(
+        f"The lowest mean test loss is {means.min():.4f}, with {in_heads([best])}; the highest {means.max():.4f}, with "
+        f"{in_heads([worst])}."
+    )
+    pairs = against_best(ours)
+    if pairs.empty:
+        explain("How sure that is cannot be said: no two head counts share two seeds.")
+        return None
+    say(what_is_decided(pairs))
+    explain(
+        f"Each interval is Student's for one pair, seed by seed. The best was picked from the same runs and is held "
+        f"against {len(pairs)} others, so all of them together promise less than 95 %."
+    )
+    return pairs
+
+
+def what_is_decided(pairs: pd.DataFrame) -> str:
+    """Say which head counts the paired intervals tell from the best, and which not. `pairs` is of `against_best`."""
+    best = in_heads([int(pairs["best"].iloc[0])])
+    parts = {
+        f"Paired by seed, the loss with {best} is lower than with": pairs["from"] > 0,
+        f"Paired by seed, the loss with {best} is higher than with": pairs["to"] < 0,  # where a best seed has no pair
+    }
+    said = [
+        f"{start} {in_heads(pairs.loc[which, 'heads'].tolist())}: the 95 % interval of the difference leaves out 0."
+        for start, which in parts.items()
+        if which.any()
+    ]
+    if not pairs["decided"].all():
+        said.append(
+            f"Against {in_heads(pairs.loc[~pairs['decided'], 'heads'].tolist())} it is undecided: there the interval "
+            "holds 0, so the order of the means may be luck."
         )
+    return " ".join(said)
+
+
+def in_heads(counts: list[int]) -> str:
+    """Return "1 head", "16 heads" or "2, 4 and 8 heads"."""
+    *before, last = counts
+    return f"{', '.join(map(str, before))}{' and ' * bool(before)}{last} head{'s' * (last != 1)}"
 
 
 def about_seconds(comparison: dict) -> str:

@@ -10,18 +10,25 @@ import streamlit as st
 import torch
 
 from wordlm import course
-from wordlm.ablation import head_value_table
+from wordlm.ablation import cheapest_pair, head_value_table, worth_together
 from wordlm.measures import losses_of_probabilities, perplexity
-from wordlm.models import D_MODEL, DEFAULT_HEADS, build_model, count_parameters
+from wordlm.models import D_MODEL, DEFAULT_HEADS, head_width, parameter_count
+from wordlm.results import against_best, run_table
 from wordlm.text import EncodedPrompt
-from wordlm.ui import charts
+from wordlm.ui import address, charts
 from wordlm.ui.blocks import FORWARD, number_table, picture_and_table, see_for_yourself, text_table
 from wordlm.ui.controls import Choice
-from wordlm.ui.escape import for_markdown
+from wordlm.ui.escape import as_sentence, for_markdown
 from wordlm.ui.glossary import explain, say
-from wordlm.ui.resources import Checkpoint, ablation_of, checkpoint, inspection_of, model_of, vocabulary_of
-
-_QUERIES = "course_queries"
+from wordlm.ui.resources import (
+    Checkpoint,
+    ablation_of,
+    checkpoint,
+    comparison_of,
+    inspection_of,
+    model_of,
+    vocabulary_of,
+)
 
 
 @dataclass(frozen=True)
@@ -49,17 +56,17 @@ def bottleneck(choice: Choice) -> None:
         "such set of queries, keys and values is a head."
     )
     say(
+        "A softmax makes the weights: e to the power of each score, divided by the sum of all these powers. So of the "
+        f"scores 2 and 0, the first gets $e^2 / (e^2 + e^0)$ = {course.softmax(np.array([2.0, 0.0]))[0]:.3f}."
+    )
+    say(
         f"A word may need two things at once. Here it wants to see the subject, *{subject}*, and the object, "
         f"*{object_}*. One head turns its scores into one distribution by a softmax, so the two wishes share the "
         "weights."
     )
     left, right = st.columns(2)
-    first = left.slider(
-        f"Wish to see {subject}, in points of score", 0.0, 8.0, 4.0, 0.5, key="wish_subject", persist_state="session"
-    )
-    second = right.slider(
-        f"Wish to see {object_}, in points of score", 0.0, 8.0, 4.0, 0.5, key="wish_object", persist_state="session"
-    )
+    first = address.slider("wish_subject", f"Wish to see {subject}, in points of score", place=left)
+    second = address.slider("wish_object", f"Wish to see {object_}, in points of score", place=right)
     rows = course.two_wishes(first, second)
     picture_and_table(
         charts.row_heatmap(rows, "absolute"), rows, "wishes", index=True, alt="The rows of one head and of two heads"
@@ -80,22 +87,24 @@ def split(choice: Choice) -> None:
         "again."
     )
     left, right = st.columns(2)
-    width = left.select_slider(
-        "Width", [64, 128, 256, 512, 768, 1024], 512, key="course_width", persist_state="session"
-    )
-    heads = right.slider("Heads", 1, 16, 8, key="course_heads", persist_state="session")
+    width = address.stops("course_width", "Width", place=left)
+    heads = address.slider("course_heads", "Heads", place=right)
     try:
-        each = course.head_width(width, heads)
+        each = head_width(width, heads)
     except ValueError as error:
         st.warning(
             f"{width} / {heads} = {width / heads:.2f}: the coordinates cannot be shared out evenly. So the model "
             f"refuses, in the words of its code: *{for_markdown(str(error))}*."
         )
     else:
-        ours = course.head_width(D_MODEL, DEFAULT_HEADS)
+        ours = head_width(D_MODEL, DEFAULT_HEADS)
         say(
             f"Width {width} with {heads} heads makes {each} each. Our model has width {D_MODEL} and {DEFAULT_HEADS} "
             f"heads, which makes {ours}."
+        )
+        explain(
+            "A query is the vector with which a word looks at others. A message is what a head hands to it: the "
+            "weighted sum of the values. Chapter 5 makes both step by step."
         )
         text_table(course.split_shapes(width, heads), "split_shapes", alt="Shapes on the way through the block")
         say(
@@ -105,48 +114,71 @@ def split(choice: Choice) -> None:
     st.markdown("**Keep the head width, or keep the width?**")
     say(
         "When a model gets more heads, there are two ways. They share out the same width, as here. Or each keeps "
-        "all of it, and the matrices grow with the heads."
+        "all of it, and the attention matrices grow with the heads."
     )
     counts = [count for count in (1, 2, 4, 8, 16) if width % count == 0]
     growth = course.growth_table(width, counts)
     number_table(growth, "growth", alt="Parameters of the two ways to add heads")
     shared, kept = growth.iloc[-1, 2], growth.iloc[-1, 3]
     say(
-        f"At width {width}, {counts[-1]} heads that share have {shared:,} parameters; if each keeps the full width, "
-        f"{kept:,}, which is {kept / shared:g} times as many. Sharing asks whether more patterns help at the same "
-        "price."
+        f"At width {width}, the matrices of {counts[-1]} heads that share have {shared:,} parameters; if each keeps "
+        f"the full width, {kept:,}, which is {kept / shared:g} times as many. Only these matrices grow: our whole "
+        f"model would go from {parameter_count('attention'):,} to {course.parameters_with_full_width(counts[-1]):,}. "
+        "Sharing asks whether more patterns help at the same price."
     )
-    st.page_link("pages/benchmark.py", icon=FORWARD, label="The Benchmark has the answer for this model")
+    st.markdown("**Twice the width: with the heads, or without?**")
+    if width % heads:
+        explain("Choose a number of heads that divides the width to see both.")
+    else:
+        doubled = course.doubling_table(width, heads)
+        text_table(doubled, "doubled", alt="What twice the width makes of the heads")
+        times = doubled.iloc[1, -1] / doubled.iloc[0, -1]
+        say(
+            f"With twice the heads, there are twice as many patterns, from heads as wide as before. With as many "
+            f"heads, each is twice as wide. Both cost the same: {times:g} times the parameters in these matrices."
+        )
+    st.markdown("**Too narrow or too wide?**")
+    say(
+        "The number of heads is not learned: whoever designs the model chooses it. At a fixed width, more heads are "
+        "narrower. A narrow head has few numbers to compare with, and few heads make few patterns."
+    )
+    say_narrow_heads(comparison_of())
+    st.page_link("pages/benchmark.py", icon=FORWARD, label="The Benchmark has every number of heads for this model")
+
+
+def say_narrow_heads(comparison: dict) -> None:
+    """Say what our own runs show of heads that are too wide or too narrow, and whether the seeds decide it."""
+    pairs = against_best(run_table(comparison)).set_index("heads")
+    if len(pairs) < 2:
+        return
+    best, most, fewest = int(pairs["best"].iloc[0]), max(pairs.index), min(pairs.index)
+    said = [f"In our runs {best} heads, each {head_width(D_MODEL, best)} wide, have the lowest mean test loss."]
+    for heads in (most, fewest):
+        pair = pairs.loc[heads]
+        said.append(
+            f"With {heads} head{'s' * (heads != 1)} of width {head_width(D_MODEL, heads)} it is "
+            f"{pair['difference']:.4f} nats higher, 95 % interval {pair['from']:+.4f} to {pair['to']:+.4f}"
+            + ("." if pair["decided"] else ": that holds 0, so these seeds do not decide it.")
+        )
+    say(" ".join(said))
 
 
 def one_vector(choice: Choice) -> None:
     """Slicing a vector against projecting it, with numbers to edit."""
     say(
         "Two heads of width 2 read one vector of 4 numbers. Either each gets a slice of it, or each has a projection "
-        "of its own that reads all of it. Edit the numbers; an empty cell counts as 0."
+        "of its own that reads all of it. Edit the numbers."
     )
-    columns = ["1", "2", "3", "4"]
-    fixed_names = {"_index": st.column_config.Column(disabled=True)}
-    st.caption("The vector x. Press a number to change it.")
-    x = st.data_editor(
-        pd.DataFrame([[1.0, 2.0, -1.0, 0.5]], index=["x"], columns=columns),
-        key="course_x",
-        num_rows="fixed",
-        column_config=fixed_names,
-    )
-    st.caption("The projection of each head: two rows of four numbers, by which x is multiplied.")
-    projections = st.data_editor(
-        pd.DataFrame(
-            [[1.0, 0.0, 0.0, 1.0], [0.0, 1.0, 1.0, 0.0], [0.5, 0.0, 2.0, 0.0], [0.0, -1.0, 0.0, 1.0]],
-            index=["head 1, row 1", "head 1, row 2", "head 2, row 1", "head 2, row 2"],
-            columns=columns,
-        ),
-        key="course_projections",
-        num_rows="fixed",
-        column_config=fixed_names,
-    )
-    vector = np.nan_to_num(x.to_numpy(float)[0])
-    matrices = np.nan_to_num(projections.to_numpy(float))
+    try:
+        vector = course.parse_matrix(address.field("course_x", "The vector x: four numbers"), 1, 4)[0]
+        matrices = course.parse_matrix(
+            address.area("course_projections", "The projections: two lines of four numbers for head 1, two for head 2"),
+            4,
+            4,
+        )
+    except ValueError as error:
+        st.error(for_markdown(as_sentence(error)))
+        return
     result = course.two_heads_from(vector, matrices[:2], matrices[2:])
     number_table(result, "one_vector", index=True, alt="What two heads get by a slice and by a projection")
     nudged = vector + np.array([0, 0, 0, 1.0])
@@ -165,11 +197,7 @@ def two_patterns(choice: Choice) -> None:
         "here, so the query alone makes the pattern."
     )
 
-    def swap() -> None:
-        st.session_state[_QUERIES] = not st.session_state.get(_QUERIES, False)
-
-    st.button("Swap the two queries", on_click=swap, key="swap")
-    swapped = st.session_state.get(_QUERIES, False)
+    swapped = address.toggle("swapped", "Swap the two queries")
     queries = course.TRIO_QUERIES[::-1] if swapped else course.TRIO_QUERIES
     rows = course.trio_weights(queries)
     said = [f"head {h + 1}: query ({q[0]:g}, {q[1]:g})" for h, q in enumerate(queries)]
@@ -192,8 +220,8 @@ def two_patterns(choice: Choice) -> None:
 def message(choice: Choice) -> None:
     """Scale, mask, softmax, weighted sum, output projection."""
     say(
-        "A query meets every key: their dot product is the score. The score is divided by the root of the head width. "
-        "Later keys get negative infinity. The softmax makes weights of a row. The weighted sum of the values is the "
+        "A query meets every key in a dot product. Divided by the root of the head width, it is the score. Later keys "
+        "get the score negative infinity. The softmax makes weights of a row. The weighted sum of the values is the "
         "message."
     )
     query = course.vector_text(course.TRIO_QUERIES[0])
@@ -204,29 +232,28 @@ def message(choice: Choice) -> None:
     st.markdown("**Why the scale?**")
     spread = course.spread_table()
     picture_and_table(
-        charts.lines_by_width(spread.iloc[:, :3], "standard deviation of the scores"),
+        charts.lines_by_width(spread.iloc[:, :3], "standard deviation"),
         spread,
         "spread",
-        alt="The spread of random scores against the width, with the scale and without",
+        alt="The spread of random dot products and of scores, which are scaled, against the width",
     )
     left, right = st.columns(2)
-    width = left.select_slider("Width of the head", course.WIDTHS, 64, key="scale_width", persist_state="session")
-    scaled = right.toggle("Divide by the root of the width", True, key="scale_on", persist_state="session")
+    width = address.stops("scale_width", "Width of the head", place=left)
+    scaled = address.toggle("scale_on", "Divide by the root of the width", place=right)
     drawn = course.score_spread(width, scaled)
     say(
-        f"Queries and keys are random here. At width {width} the scores spread by {drawn['spread']:.2f} "
-        f"{'with' if scaled else 'without'} the scale; the root of the width is {math.sqrt(width):.2f}. The largest of "
-        f"{course.SPREAD_KEYS} weights is {drawn['largest']:.2f} on average. Of a gradient, {drawn['passes']:.3f} "
-        "passes it. When that is near 0, the softmax is saturating."
+        "Queries and keys are random here. The spread of their dot products grows with the width, as its root. "
+        f"The scale keeps it from growing. At width {width} the {'scores' if scaled else 'dot products'} spread by "
+        f"{drawn['spread']:.2f}; the root of the width is {math.sqrt(width):.2f}."
+    )
+    say(
+        f"Made of {'scores' if scaled else 'dot products without the scale'}, the largest of {course.SPREAD_KEYS} "
+        f"weights is {drawn['largest']:.2f} on average. A weight w lets w (1 − w) of a gradient pass: on average "
+        f"{drawn['passes']:.3f} here, and never more than {course.MOST_THAT_PASSES:g}. When that is near 0, the "
+        "softmax is saturating."
     )
     st.markdown("**Why minus infinity, and why before the softmax?**")
-    way = st.segmented_control(
-        "Hide later keys",
-        ["minus infinity before", "zero after", "none"],
-        default="minus infinity before",
-        required=True,
-        key="mask_way",
-    )
+    way = address.segments("mask_way", "Hide later keys")
     scores = np.array([[1.0, 2.0, 0.5], [0.5, 1.0, 2.0], [1.0, 0.0, 1.5]])
     weights = course.masked_rows(scores, way)
     explain("The scores, and the weights that they become. Row = query, column = key.")
@@ -298,16 +325,26 @@ def not_modules(choice: Choice) -> None:
             say(f"Without its one head, the loss of {chosen.name} rises by {rises.iloc[0]:.4f} nats.")
         else:
             say(
-                f"Of {chosen.name}, {rises.idxmax()} is worth most: without it the loss rises by {rises.max():.4f} "
-                f"nats. Without {rises.idxmin()} it rises by {rises.min():.4f}."
+                f"Of {chosen.name}, {rises.idxmax()} is worth most, given the others: without it the loss rises by "
+                f"{rises.max():.4f} nats. Without {rises.idxmin()} it rises by {rises.min():.4f}."
             )
+            say_redundancy(stored)
+    explain(
+        "All this is measured on stories, by the loss over all their words. On another task other heads may matter, "
+        "and another number of heads may be best."
+    )
     see_for_yourself()
     st.markdown("**Is there an induction head?**")
+    say(
+        "A large model can use what it has just read, without any change to its parameters. That is in-context "
+        "learning. Induction heads are one way to it: they find what followed last time, and copy it (Olsson et al. "
+        "2022)."
+    )
     say(
         "Show random words twice over: A B … A B. A head that copies would look from the second A at the first B, and "
         "the second showing would hardly surprise the model."
     )
-    draw = st.slider("Seed of the random words", 0, 20, 0, key="induction_seed", persist_state="session")
+    draw = address.slider("induction_seed", "Seed of the random words")
     found = _induction(chosen, draw)
     table = pd.DataFrame({"head": range(1, len(found.scores) + 1), "induction score": found.scores})
     number_table(table, "induction", alt="How much each head looks at the word that followed last time")
@@ -331,6 +368,29 @@ def not_modules(choice: Choice) -> None:
         )
 
 
+def say_redundancy(stored: dict) -> None:
+    """Say that heads stand in for each other, with the sums, and what follows for pruning."""
+    together = worth_together(stored)
+    redundant = together.singles < together.all_off
+    say(
+        f"The {stored['heads']} increases add up to {together.singles:.3f}; with all heads off the loss rises by "
+        f"{together.all_off:.3f}. "
+        + ("While one is off, the others make up for part of it. That is redundancy." if redundant else "")
+    )
+    pair = cheapest_pair(stored)
+    said = ""
+    if pair is not None:
+        (first, second), both, apart = pair
+        said = (
+            f" The cheapest pair to lose here is heads {first + 1} and {second + 1}: {both:.3f} when both are off, "
+            f"{apart:.3f} if one adds up the single increases."
+        )
+    say(
+        "Pruning takes heads out for good, those that matter least first. After each, the rest must be measured anew "
+        f"(Michel et al. 2019).{said}"
+    )
+
+
 @st.cache_data(max_entries=32, show_spinner="Showing random words …")
 def _induction(chosen: Checkpoint, seed: int) -> course.InductionTest:
     return course.induction_test(model_of(chosen), seed=seed)
@@ -343,18 +403,12 @@ def cost(choice: Choice) -> None:
         "model writes, it keeps keys and values in a key-value cache. Heads can share them: in groups, or all one set."
     )
     columns = st.columns(3)
-    length = columns[0].select_slider(
-        "Length in tokens", [2**k for k in range(6, 18)], 4096, key="cost_length", persist_state="session"
-    )
-    width = columns[1].select_slider(
-        "Width", [64, 512, 1024, 2048, 4096, 8192], 4096, key="cost_width", persist_state="session"
-    )
-    heads = columns[2].select_slider("Heads", [1, 2, 4, 8, 16, 32, 64], 32, key="cost_heads", persist_state="session")
-    groups = columns[0].select_slider(
-        "Groups of heads", [1, 2, 4, 8, 16, 32, 64], 8, key="cost_groups", persist_state="session"
-    )
-    precision = columns[1].select_slider("Bytes a number", [1, 2, 4], 2, key="cost_precision", persist_state="session")
-    layers = columns[2].slider("Layers", 1, 96, 32, key="cost_layers", persist_state="session")
+    length = address.stops("cost_length", "Length in tokens", place=columns[0])
+    width = address.stops("cost_width", "Width", place=columns[1])
+    heads = address.stops("cost_heads", "Heads", place=columns[2])
+    groups = address.stops("cost_groups", "Groups of heads", place=columns[0])
+    precision = address.stops("cost_precision", "Bytes a number", place=columns[1])
+    layers = address.slider("cost_layers", "Layers", place=columns[2])
     try:
         table = course.cost_table(length, width, heads, groups, precision, layers)
     except ValueError as error:
@@ -363,7 +417,7 @@ def cost(choice: Choice) -> None:
         )
         return
     lengths = [2**k for k in range(6, 18)]
-    each = course.head_width(width, heads)
+    each = head_width(width, heads)
     lines = {"scores of all layers": [course.score_bytes(n, heads, precision, layers) / 2**20 for n in lengths]}
     for way, count in zip(table["way"], table["sets of keys and values"], strict=True):
         lines[f"cache, {way}"] = [course.cache_bytes(n, count, each, precision, layers) / 2**20 for n in lengths]
@@ -378,8 +432,19 @@ def cost(choice: Choice) -> None:
     say(
         f"Training keeps the weights of all layers for the gradient: {table.iloc[0, 2]:,.1f} MiB. Reading alone needs "
         f"those of one layer at a time: {one_layer:,.1f} MiB. Fused attention makes them piece by piece and keeps "
-        f"neither. It does not save the work: {operations / 1e9:,.1f} billion multiplications and additions, whatever "
-        "the number of heads. Nor does it change the cache."
+        "neither. It does not change the cache."
+    )
+    say(
+        f"Scores and weighted sums take {operations / 1e9:,.1f} billion multiplications and additions, whatever the "
+        "number of heads. That is one forward pass over the whole text that skips no masked pair. Skipping them, as "
+        "fused attention may, saves nearly half."
+    )
+    times = table.iloc[0, 3] / table.iloc[min(1, len(table) - 1), 3]
+    saved = f" In the second line of the table that makes the cache {times:g} times smaller." if len(table) > 1 else ""
+    say(
+        "What does sharing trade? Heads that share keep queries of their own, but find words by the same keys and take "
+        f"in the same values.{saved} The heads can differ less, which may cost some quality (Shazeer 2019; Ainslie et "
+        "al. 2023)."
     )
 
 
@@ -389,19 +454,18 @@ def reading_a_loss(choice: Choice) -> None:
         "A model gives the word that comes a probability p. Its loss is −ln p, the surprisal. The mean over many words "
         "is the cross-entropy, and its exponential the perplexity."
     )
-    first = st.slider("Probability of the first word", 0.01, 1.0, 0.5, 0.01, key="loss_first", persist_state="session")
-    second = st.slider(
-        "Probability of the second word", 0.01, 1.0, 0.02, 0.01, key="loss_second", persist_state="session"
-    )
+    first = address.slider("loss_first", "Probability of the first word")
+    second = address.slider("loss_second", "Probability of the second word")
     losses = losses_of_probabilities([first, second])
     mean = float(losses.mean())
     say(
         f"The losses are {losses[0]:.4f} and {losses[1]:.4f} nats, their mean {mean:.4f}. The perplexity is "
         f"{perplexity(mean):.4f}: as unsure as among so many equally likely words."
     )
-    parameters = count_parameters(build_model("attention", seed=0))
     say(
-        f"Our attention models have {parameters:,} parameters and the same test words, so their losses may be compared."
+        "Losses may be compared when tokenizer and test words are the same, as they are for all our models. The number "
+        f"of parameters need not be: the MLP has {parameter_count('mlp'):,}, the attention models "
+        f"{parameter_count('attention'):,}."
     )
     st.page_link(
         "pages/perplexity.py", icon=FORWARD, label="Go on to Perplexity, with your own probabilities and texts"

@@ -1,8 +1,8 @@
 """What the Explore page draws: pictures, shaded text, the steps of one weight."""
 
-import math
 from collections.abc import Callable
 
+import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
@@ -99,11 +99,10 @@ def say_likeliest(words: pd.DataFrame) -> None:
 
 def word_in_words(word: str, effect: pd.DataFrame) -> None:
     """Say how likely one word is, and which head matters most for it."""
-    change = effect["change"][1:]
-    most = int(change.abs().idxmax())
-    factor = math.exp(effect["change"][most])
+    factors = effect["times as likely"][1:]
+    most = int(np.log(factors).abs().idxmax())  # half as likely is as large an effect as twice as likely
     st.html(
         f"<p><b>{for_html(word)}</b> has probability {effect['probability'][0]:.4f}, rank {effect['rank'][0]:,} of the "
-        f"vocabulary. Head {most} matters most for it: without that head its probability is {factor:.2f} times as "
-        "large.</p>"
+        f"vocabulary. Head {most} matters most for it: without that head its probability is {factors[most]:.2f} times "
+        "as large.</p>"
     )

@@ -5,7 +5,7 @@ from typing import get_args
 import pandas as pd
 import streamlit as st
 
-from wordlm.ablation import Fill, PromptEffect, stored_entry, subset_losses
+from wordlm.ablation import Fill, PromptEffect, stored_entry, subset_losses, worth_together
 from wordlm.data import DataError
 from wordlm.text import Vocab
 from wordlm.ui.escape import for_html, for_markdown, label_html
@@ -13,8 +13,8 @@ from wordlm.ui.glossary import say
 from wordlm.ui.resources import Checkpoint, ablation_of, data_is_present, mean_messages_of, model_of, story_windows
 
 WORTH_HELP = {
-    "zero": "Increase of the test loss, in nats per token, with zeros in the place of this head",
-    "mean": "Increase of the test loss, in nats per token, with its mean message in the place of this head",
+    "zero": "Increase of the test loss, in nats per token, with zeros in the place of this head alone",
+    "mean": "Increase of the test loss, in nats per token, with its mean message in the place of this head alone",
     "Shapley, zero": "The head's share in lowering the loss, averaged over all orders of switching heads on",
     "Shapley, mean": "The same with mean messages for the heads that are off",
     "message norm": "In your prompt: the length of what the head adds to the last word",
@@ -42,6 +42,16 @@ def heads_named(off: tuple[int, ...]) -> str:
     return f"head{'s' * (len(off) > 1)} {', '.join(str(head + 1) for head in off)}"
 
 
+def without_heads(off: tuple[int, ...]) -> str:
+    """Return "without head 1", or "with no head off" where there is none to be without."""
+    return f"without {heads_named(off)}" if off else "with no head off"
+
+
+def say_none_is_off() -> None:
+    """Say that before and after are the same reading, and how to change that."""
+    st.info("No head is switched off, so before and after are the same. Choose a head above.")
+
+
 def say_next_word_effect(effect: PromptEffect, vocab: Vocab, without: str) -> None:
     """Say which next word is likeliest before and after."""
     before, after = int(effect.before.argmax()), int(effect.after.argmax())
@@ -55,10 +65,14 @@ def say_next_word_effect(effect: PromptEffect, vocab: Vocab, without: str) -> No
 def say_loss_effect(losses: pd.DataFrame, without: str) -> None:
     """Say how the mean surprisal changes, and for which word most."""
     most = int(losses["change"].abs().idxmax())
+    said = (
+        f"It changes most for <b>{label_html(losses['word'][most])}</b>, by {losses['change'][most]:+.4f}."
+        if losses["change"].any()
+        else "No word changes."
+    )
     st.html(
         f"<p>Mean surprisal: {losses['before'].mean():.4f} nats per word with all heads, {losses['after'].mean():.4f} "
-        f"{without}. It changes most for <b>{label_html(losses['word'][most])}</b>, "
-        f"by {losses['change'][most]:+.4f}.</p>"
+        f"{without}. {said}</p>"
     )
 
 
@@ -72,6 +86,22 @@ def say_weight_is_not_influence(values: pd.DataFrame) -> None:
         f"is worth most, {values['zero'].max():.4f} nats per token. "
         + ("Here they are the same head." if sharp == worth else "Weight and influence are not the same.")
     )
+
+
+def say_worth_is_given_the_others(stored: dict) -> None:
+    """Say that a head's worth is measured with the others on, so that single increases do not add up."""
+    if stored["heads"] == 1:
+        return
+    together = worth_together(stored)
+    said = (
+        f"A head's increase is its worth given the others, which stay on. The {stored['heads']} single increases add "
+        f"up to {together.singles:.3f}; with all heads off the loss rises by {together.all_off:.3f}. "
+    )
+    if together.singles < together.all_off:
+        said += "The sum is smaller, since the heads that stay make up for part of what is lost. "
+    if "shapley_zero" in stored:
+        said += f"The Shapley values share out the whole: they add up to {sum(stored['shapley_zero']):.3f}."
+    say(said)
 
 
 def recompute(chosen: Checkpoint, fill: Fill, off: tuple[int, ...]) -> None:
@@ -106,4 +136,6 @@ def recompute(chosen: Checkpoint, fill: Fill, off: tuple[int, ...]) -> None:
         elif abs(loss - entry["loss"]) < 1e-5:
             st.success(f"{said} It agrees with the stored {entry['loss']:.6f}.")
         else:
-            st.error(f"{said} It differs from the stored {entry['loss']:.6f}: the weights or the stories are others.")
+            st.error(
+                f"{said} It differs from the stored {entry['loss']:.6f}: the parameters or the stories are others."
+            )
