@@ -10,6 +10,7 @@ from wordlm.ui import train as view
 choice = controls.shared_choice()
 
 st.subheader("How does a model learn to attend?")
+view.find_run_again()
 view.say_device()
 corpus = view.choose_stories()
 model, config = view.choose_settings()

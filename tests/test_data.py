@@ -137,3 +137,19 @@ def test_window_storage_is_below_a_fortieth_of_materialised_rows(smoke_corpus):
     stream = smoke_corpus.splits["train"]
     stored = sum(t.numel() * t.element_size() for t in (stream.ids, stream.starts, stream.starts, targets))
     assert stored * 40 < len(contexts) * 64 * 8
+
+
+@pytest.mark.parametrize("count", [3, 4, 5, 6, 7, 9, 10, 15, 100])
+def test_of_a_few_stories_each_split_has_one_and_most_are_for_training(count):
+    split = split_stories([[f"word{i}"] for i in range(count)])
+    sizes = {name: len(part) for name, part in split.items()}
+    assert sum(sizes.values()) == count
+    assert sizes["validation"] == sizes["test"] == max(1, round(count / 10))
+    assert sizes["train"] >= sizes["validation"]
+
+
+def test_three_different_stories_are_enough_whatever_else_is_repeated():
+    for seed in range(20):
+        split = split_stories([["a"], ["a"], ["a"], ["b"], ["b"], ["c"]], seed)
+        assert all(split.values())
+        assert sum(map(len, split.values())) == 6

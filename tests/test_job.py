@@ -1,5 +1,6 @@
 """One training at a time: who gets the slot, and what frees it."""
 
+import gc
 import threading
 import time
 from dataclasses import replace
@@ -14,7 +15,7 @@ from wordlm.models import build_model
 from wordlm.text import encode_prompt
 from wordlm.training import TrainConfig, evaluate, train_model
 from wordlm.ui import job as jobs
-from wordlm.ui.job import VALIDATION_TARGETS, LineIsFull, Order, State, Trainer, validation_sample
+from wordlm.ui.job import VALIDATION_TARGETS, Ending, LineIsFull, Order, State, Trainer, validation_sample
 
 SHORT = TrainConfig(steps=12, batch_size=32, eval_every=4)
 LONG = replace(SHORT, steps=6000, eval_every=150)
@@ -95,7 +96,7 @@ def test_the_second_visitor_waits_for_the_first(trainer, order):
     assert (first.state, second.state) == (State.RUNNING, State.WAITING)
     assert trainer.ahead_of(second) == [first]
     assert first.seconds_left > 0
-    first.stop.set()
+    first.end(Ending.PRESSED)
     assert finish(second).state is State.FINISHED
     assert first.state is State.STOPPED
 
@@ -103,11 +104,11 @@ def test_the_second_visitor_waits_for_the_first(trainer, order):
 def test_stop_ends_a_run_within_a_second_at_its_best_step(trainer, order, smoke_windows):
     job = trainer.submit(replace(order, config=LONG), "ann")
     wait(lambda: len(job.history) >= 2)
-    job.stop.set()
+    job.end(Ending.PRESSED)
     pressed = time.monotonic()
     finish(job)
     assert time.monotonic() - pressed < 1
-    assert (job.state, job.result["stopped"]) == (State.STOPPED, True)
+    assert (job.state, job.ending, job.result["stopped"]) == (State.STOPPED, Ending.PRESSED, True)
     assert job.result["validation_loss"] == min(p.validation_loss for p in job.history)
     assert evaluate(job.model, *smoke_windows["validation"]) == pytest.approx(job.result["validation_loss"], abs=1e-5)
 
@@ -163,7 +164,7 @@ def test_a_visitor_who_leaves_frees_the_slot_after_the_grace_period(order):
     left = time.monotonic()
     finish(first)
     assert 0.25 < time.monotonic() - left < 5
-    assert first.state is State.STOPPED
+    assert (first.state, first.ending) == (State.STOPPED, Ending.ABSENCE)
     assert finish(second).state is State.FINISHED
 
 
@@ -178,8 +179,64 @@ def test_a_visitor_who_comes_back_in_time_keeps_the_run(order):
     present.add("ann")
     time.sleep(0.8)
     assert job.state is State.RUNNING
-    job.stop.set()
+    job.end(Ending.PRESSED)
     finish(job)
+
+
+def test_a_run_goes_on_when_its_tab_is_another_session_now(order):
+    present = {"ann"}
+    trainer = Trainer(lambda owner: owner in present, grace=0.2)
+    job = trainer.submit(replace(order, config=LONG), "ann")
+    present.clear()
+    present.add("ann again")
+    assert trainer.look_after(job.token, "ann again") is job
+    done, back = len(job.losses), time.monotonic()
+    wait(lambda: time.monotonic() - back > 0.5 and len(job.losses) > done)
+    assert job.state is State.RUNNING
+    assert trainer.submit(order, "ann again") is job, "pressing Train there starts no second one"
+    trainer.stop(job)
+    finish(job)
+
+
+def test_a_job_is_found_by_its_token_alone_and_for_as_long_as_somebody_holds_it(trainer, order):
+    job = finish(trainer.submit(order, "ann"))
+    job.ended.wait(5)
+    token = job.token
+    assert trainer.look_after(token, "ann again") is job
+    assert trainer.look_after(token + "x", "eve") is None
+    assert len(token) > 24, "nobody guesses it"
+    del job
+    gc.collect()
+    assert trainer.look_after(token, "ann again") is None
+    assert trainer.gave(token)
+    assert not Trainer(lambda owner: True).gave(token), "another process did not give it"
+
+
+def test_a_visitor_who_is_there_goes_before_one_who_left_the_line(order):
+    present = {"ann", "bob", "eve"}
+    trainer = Trainer(lambda owner: owner in present, grace=60)
+    first = trainer.submit(replace(order, config=LONG), "ann")
+    left, there = trainer.submit(replace(order, config=LONG), "bob"), trainer.submit(order, "eve")
+    present.remove("bob")
+    trainer.stop(first)
+    assert finish(there).state is State.FINISHED
+    wait(lambda: left.state is State.RUNNING), "then it is the other one's turn"
+    trainer.stop(left)
+    finish(left)
+
+
+def test_a_server_that_ends_says_so_in_its_jobs(trainer, order):
+    job = trainer.submit(replace(order, config=LONG), "ann")
+    wait(lambda: job.losses)
+    trainer._end()
+    assert (finish(job).state, job.ending) == (State.STOPPED, Ending.SHUTDOWN)
+
+
+def test_the_first_cause_of_an_end_is_the_one_that_is_kept(trainer, order):
+    job = trainer.submit(replace(order, config=LONG), "ann")
+    trainer.stop(job)
+    trainer._end()
+    assert finish(job).ending is Ending.PRESSED
 
 
 def test_a_loss_that_is_no_number_ends_the_run_with_the_reason_and_frees_the_slot(trainer, order):
@@ -207,7 +264,7 @@ def test_a_line_that_is_full_says_so(trainer, order):
     with pytest.raises(LineIsFull, match="8 trainings are in line already"):
         trainer.submit(order, "late")
     for job in waiting:
-        job.stop.set()
+        job.end(Ending.PRESSED)
     for job in waiting:
         finish(job)
 

@@ -30,7 +30,7 @@ SUBSET = range(1, 6001)  # records of the file
 SPLIT_SEED = 2023
 SPLITS = {"train": 0.8, "validation": 0.1, "test": 0.1}
 
-FEWEST_STORIES = 10  # so that each split has one
+FEWEST_STORIES = 3  # so that each split has one
 
 Profile = Literal["smoke", "dgx"]
 
@@ -124,17 +124,26 @@ def make_all_windows(corpus: Corpus, context_len: int = CONTEXT_LEN) -> dict[str
 
 
 def split_stories(stories: list[list[str]], seed: int = SPLIT_SEED) -> dict[str, list[list[str]]]:
-    """Shuffle tokenized stories and share them out by `SPLITS`; equal ones go to the same split."""
+    """Shuffle tokenized stories and share them out by `SPLITS`; equal ones go to the same split.
+
+    Of a few stories each split still gets one.
+    """
     groups: dict[tuple[str, ...], int] = {}
     for story in stories:
         groups[tuple(story)] = groups.get(tuple(story), 0) + 1
     order = list(groups)
     random.Random(seed).shuffle(order)
     split: dict[str, list[list[str]]] = {name: [] for name in SPLITS}
-    room = {name: round(share * len(stories)) for name, share in SPLITS.items()}
+    room = {name: max(1, round(share * len(stories))) for name, share in SPLITS.items()}
+    room["train"] = max(1, min(room["train"], len(stories) - room["validation"] - room["test"]))
     for story in order:
         fits = (name for name in SPLITS if len(split[name]) + groups[story] <= room[name])
         split[next(fits, "train")].extend([list(story)] * groups[story])
+    for part in split.values():
+        if not part and split["train"][-1:] != split["train"][:1]:  # many equal ones may have taken its place
+            last = split["train"][-1]
+            part.extend(story for story in split["train"] if story == last)
+            split["train"] = [story for story in split["train"] if story != last]
     return split
 
 
@@ -183,7 +192,7 @@ def build_corpus(data_dir: str | Path, profile: Profile) -> Corpus:
 def stories_in(content: bytes) -> list[str]:
     """Cut a text that somebody brought along into stories, at `SEPARATOR` or, if it has none, at blank lines.
 
-    Raises `DataError` when it is not UTF-8 or holds fewer than 10 stories.
+    Raises `DataError` when it is not UTF-8 or holds fewer than `FEWEST_STORIES`.
     """
     try:
         text = content.decode("utf-8-sig")

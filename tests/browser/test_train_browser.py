@@ -2,13 +2,23 @@
 
 import io
 import re
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import urlsplit
 
+import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import settled
+from tests.browser.conftest import settled, start_server, stop_server
+from tests.browser.proxy import Proxy
 from wordlm.checkpoints import load_model_npz
 from wordlm.models import build_model
 
+TOKEN = "attention-explorer-training"
+"""What run_marker.js calls a training's token in the tab's session storage."""
 SETTINGS = "learn_from=smoke+stories&batch=64&validations=20"
 
 
@@ -109,7 +119,103 @@ def test_a_trained_model_opens_on_other_pages(page, server):
     expect(page.get_by_test_id("stException")).to_have_count(0)
 
 
-def test_a_visitor_who_closes_the_tab_frees_the_slot_for_the_one_who_waits(browser, server):
+@contextmanager
+def a_server_that_keeps_sessions(seconds: int, log: Path) -> Iterator[tuple[subprocess.Popen, str]]:
+    """A server that keeps a session, and a training, so many seconds without its visitor."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("STREAMLIT_SERVER_DISCONNECTED_SESSION_TTL", str(seconds))
+        process, url = start_server(log)
+    yield process, url
+    if process.poll() is None:
+        stop_server(process)
+
+
+@pytest.fixture(scope="module")
+def forgetful_server(tmp_path_factory):
+    with a_server_that_keeps_sessions(2, tmp_path_factory.mktemp("forgetful") / "server.log") as (_, url):
+        yield url
+
+
+@pytest.fixture
+def proxy():
+    proxy = Proxy()
+    yield proxy
+    proxy.close()
+
+
+def test_a_run_outlives_a_lost_connection(page, proxy, tmp_path):
+    """Two minutes of ten, a twentieth as long."""
+    with a_server_that_keeps_sessions(30, tmp_path / "server.log") as (_, url):
+        proxy.port = urlsplit(url).port
+        open_train(page, proxy.url, steps="6000")
+        button(page, "Train").click()
+        wait_until(page, lambda: updates(page) > 0, "the run")
+        proxy.lose()
+        before, lost = updates(page), time.monotonic()
+        wait_until(page, lambda: time.monotonic() - lost > 6, "the tunnel's end")
+        proxy.lost = False
+        wait_until(page, lambda: updates(page) > before + 100, "the run that went on meanwhile")
+        button(page, "Stop").click()
+        expect(page.get_by_text("of 6,000 updates: you pressed Stop.")).to_be_visible()
+        expect(page.get_by_text("Another visitor's training")).to_have_count(0)
+
+
+def test_after_a_new_start_of_the_server_the_page_says_that_the_run_is_gone(page, proxy, tmp_path):
+    with a_server_that_keeps_sessions(30, tmp_path / "first.log") as (process, url):
+        proxy.port = urlsplit(url).port
+        open_train(page, proxy.url, steps="6000")
+        button(page, "Train").click()
+        wait_until(page, lambda: updates(page) > 0, "the run")
+        stop_server(process)
+    with a_server_that_keeps_sessions(30, tmp_path / "second.log") as (_, url):
+        proxy.port = urlsplit(url).port
+        gone = page.get_by_text("Your last training on this page is gone, and its model with it")
+        expect(gone).to_be_visible(timeout=30_000)
+        expect(gone).to_contain_text("the app was started anew since")
+        expect(button(page, "Train")).to_be_enabled()
+        page.reload()
+        expect(page.get_by_text("as measured here with a few")).to_be_visible()
+        settled(page)
+        expect(gone).to_have_count(0)  # it is told once
+
+
+def test_a_run_goes_on_when_its_page_is_loaded_anew(page, server):
+    open_train(page, server, steps="6000")
+    button(page, "Train").click()
+    wait_until(page, lambda: updates(page) > 0, "the run")
+    before = updates(page)
+    page.reload()
+    wait_until(page, lambda: updates(page) > before, "the same run")
+    expect(page.get_by_text("Another visitor's training")).to_have_count(0)
+    button(page, "Stop").click()
+    expect(page.get_by_text("own 1 was best after")).to_be_visible()
+    page.reload()
+    expect(page.get_by_text("own 1 was best after")).to_be_visible()
+    expect(page.get_by_role("radio", name="own 1")).to_have_count(1)
+
+    button(page, "Remove").click()
+    expect(page.get_by_text("own 1 was best after")).to_have_count(0)
+    page.wait_for_function(f"() => sessionStorage.getItem('{TOKEN}') === null")
+    page.reload()
+    expect(page.get_by_text("as measured here with a few")).to_be_visible()
+    settled(page)
+    expect(page.get_by_text("own 1")).to_have_count(0)  # what was removed does not come back
+
+
+def test_a_visitor_who_was_gone_too_long_is_told_what_ended_the_run(page, forgetful_server):
+    open_train(page, forgetful_server, steps="6000")
+    button(page, "Train").click()
+    wait_until(page, lambda: updates(page) > 0, "the run")
+    page.goto("about:blank")
+    left = time.monotonic()
+    wait_until(page, lambda: time.monotonic() - left > 3, "an absence that is too long")
+    page.go_back()
+    expect(page.get_by_text("of 6,000 updates: you had been gone for more than 2 s.")).to_be_visible()
+    expect(button(page, "Train")).to_be_enabled()
+
+
+def test_a_visitor_who_closes_the_tab_frees_the_slot_for_the_one_who_waits(browser, forgetful_server):
+    server = forgetful_server
     first, second = (browser.new_context().new_page() for _ in range(2))
     open_train(first, server, steps="6000")
     button(first, "Train").click()

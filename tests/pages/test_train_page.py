@@ -17,6 +17,7 @@ from wordlm.models import build_model
 from wordlm.smoke import smoke_stories
 from wordlm.text import encode_prompt
 from wordlm.training import evaluate
+from wordlm.ui.job import Ending
 
 PROMPT = "the dog found a ball"
 FAST = {"learn_from": "smoke stories", "steps": "20", "batch": "32", "validations": "4"}
@@ -29,13 +30,17 @@ def press(screen, label, key=None):
     return screen
 
 
+def wait(condition):
+    deadline = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
 def train(screen):
     press(screen, "Train")
     job = screen.app.session_state["job"]
-    deadline = time.monotonic() + 60
-    while job.is_active:
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    wait(lambda: not job.is_active)
     screen.app.run()
     assert not screen.app.exception, screen.app.exception
     return job
@@ -263,10 +268,11 @@ def test_an_uploaded_text_is_learned(open_train):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "holds no story"),
-        (b"one story only", "holds one story, at least 10 are needed"),
-        ("käse".encode("latin-1"), "the text is not UTF-8 (byte 1)"),
-        (b"same story\n\n" * 20, "too many are equal"),
+        (b"", "The text holds no story"),
+        (b"one story only", "The text holds one story, at least 3 are needed"),
+        (b"one story\n\nand another", "The text holds 2 stories, at least 3 are needed"),
+        ("käse".encode("latin-1"), "The text is not UTF-8 (byte 1)"),
+        (b"same story\n\n" * 20, "No story is left for validation: too many are equal"),
     ],
 )
 def test_a_text_that_cannot_be_learned_is_refused(open_train, content, message):
@@ -275,6 +281,146 @@ def test_a_text_that_cannot_be_learned_is_refused(open_train, content, message):
     assert not screen.app.exception
     assert message in screen.text.replace("\\", "")
     assert next(b for b in screen.app.button if b.label == "Train").disabled
+
+
+def paste(screen, text: str):
+    screen.app.text_area(key="text_pasted").set_value(text).run()
+    assert not screen.app.exception, screen.app.exception
+    return screen
+
+
+PARAGRAPHS = "\n\n".join(
+    f"{word} went out , and the {word} was happy ." for word in ("ann", "bob", "tim", "lily", "ben")
+)
+
+
+@pytest.mark.parametrize("words", ["the bundled one", "its own"])
+def test_five_pasted_paragraphs_are_learned(open_train, words):
+    screen = paste(open_train(learn_from="a text of mine", words=words, steps="4", validations="1"), PARAGRAPHS)
+    assert "The pasted text: stories: 3 for train, 1 for validation, 1 for test" in screen.text
+    assert "That is little: 33 targets to learn from and 11 to validate on" in screen.text
+    job = train(screen)
+    assert job.result["selected_step"] == 4
+    assert "happy" in job.order.corpus.vocab.itos
+
+
+def test_a_pasted_text_stays_when_the_page_is_left_and_is_in_no_link(open_train):
+    screen = paste(open_train(learn_from="a text of mine"), PARAGRAPHS)
+    screen.app.switch_page("pages/explore.py").run()
+    screen.app.switch_page("pages/train.py").run()
+    assert screen.app.text_area(key="text_pasted").value == PARAGRAPHS
+    assert not any("happy" in str(value) for value in screen.app.query_params.values())
+
+
+def test_of_a_pasted_text_and_an_upload_the_page_says_which_is_learned(open_train):
+    screen = open_train(learn_from="a text of mine")
+    screen.app.file_uploader(key="text_file").set_value(("cats.txt", STORIES.encode(), "text/plain")).run()
+    paste(screen, PARAGRAPHS)
+    said = screen.text.replace("\\", "")
+    assert "The pasted text: stories: 3 for train" in said
+    assert "Empty the box to use cats.txt." in said
+    assert "cats.txt: stories: 24 for train" in paste(screen, " \n").text.replace("\\", "")
+
+
+def test_a_pasted_text_that_is_too_long_is_refused(open_train, monkeypatch):
+    monkeypatch.setattr("wordlm.ui.train.LONGEST_TEXT", 100)
+    screen = paste(open_train(learn_from="a text of mine"), PARAGRAPHS)
+    assert "The pasted text has 0.0 MB, at most 5 MB can be learned from." in screen.text.replace("\\", "")
+
+
+def overfitted(open_train, **settings):
+    """Ten short stories of different words: learned by heart at once, and nothing that helps with others."""
+    text = "\n\n".join(f"{letter}at {letter}og {letter}en {letter}ip" for letter in "abcdefghij")
+    settings = {"learn_from": "a text of mine", "words": "its own", "steps": "60", "validations": "6"} | settings
+    screen = paste(open_train(**settings), text)
+    return screen, train(screen)
+
+
+def test_where_validation_rises_the_kept_step_is_what_is_shown_first(open_train):
+    screen, job = overfitted(open_train)
+    kept, last = job.result["selected_step"], job.history[-1]
+    assert kept < last.step == 60
+    shown = array(screen.figure("heatmaps")["data"][1]["z"])
+    lower = np.tril_indices(len(shown))
+    assert screen.app.select_slider(key="replay").value == kept
+    np.testing.assert_allclose(shown[lower], job.weights[kept][1][lower], atol=1e-6)
+    assert f"After {kept} updates. This is the model that is kept." in screen.text
+    figures = {metric.label: metric.value for metric in screen.app.metric}
+    assert figures[f"validation loss, kept (update {kept})"] == f"{job.result['validation_loss']:.4f}"
+    assert figures["validation loss, not kept (update 60)"] == f"{last.validation_loss:.4f}"
+    screen.app.select_slider(key="replay").set_value(60).run()
+    assert f"After 60 updates. Not the model that is kept: that is the one after {kept} updates." in screen.text
+
+
+def test_overfitting_and_a_model_worse_than_even_chance_are_said(open_train):
+    screen, job = overfitted(open_train)
+    last, words = job.history[-1].validation_loss, len(job.order.corpus.vocab)
+    then, now = np.mean(job.losses[:10]), np.mean(job.losses[-10:])
+    assert job.result["selected_step"] == 10
+    assert (
+        f"By update 60 the validation loss rose to {last:.4f}, while the training loss fell from {then:.4f} to "
+        f"{now:.4f}. That is *overfitting*"
+    ) in screen.text
+    assert job.result["validation_loss"] > np.log(words)
+    assert f"worse than even chance. To give each of the {words} words the same probability" in screen.text
+    assert f"a loss of {np.log(words):.4f}." in screen.text
+
+
+def test_a_training_that_goes_well_is_not_called_overfitted(open_train):
+    screen = open_train()
+    job = train(screen)
+    assert job.result["selected_step"] == 20
+    assert "overfitting" not in screen.text
+    assert "even chance" not in screen.text
+    assert [metric.label for metric in screen.app.metric] == [
+        "validation loss, kept (update 20)",
+        "training loss (update 20)",
+        "updates a second",
+    ]
+
+
+def test_the_replay_keeps_its_place_until_the_next_training(open_train):
+    screen = open_train()
+    train(screen)
+    screen.app.select_slider(key="replay").set_value(5).run()
+    screen.app.switch_page("pages/explore.py").run()
+    screen.app.switch_page("pages/train.py").run()
+    assert screen.app.select_slider(key="replay").value == 5
+    assert "After 5 updates." in screen.text
+    job = train(screen)
+    assert screen.app.select_slider(key="replay").value == job.result["selected_step"] == 20
+
+
+@pytest.mark.parametrize(
+    ("ending", "said"),
+    [
+        (Ending.PRESSED, "you pressed Stop"),
+        (Ending.ABSENCE, "you had been gone for more than 10 min"),
+        (Ending.SHUTDOWN, "the server was shut down"),
+    ],
+)
+def test_what_ended_a_run_is_said(open_train, ending, said):
+    screen = open_train(steps="6000")
+    press(screen, "Train")
+    job = screen.app.session_state["job"]
+    wait(lambda: job.losses)
+    job.end(ending)
+    wait(lambda: not job.is_active)
+    screen.app.run()
+    assert (
+        f"Stopped after {len(job.losses):,} of 6,000 updates: {said}. The best validation step is kept." in screen.text
+    )
+
+
+def test_stop_is_told_as_the_visitors_own_wish(open_train):
+    screen = open_train(steps="6000")
+    press(screen, "Train")
+    wait(lambda: screen.app.session_state["job"].losses)
+    screen.app.run()
+    press(screen, "Stop")
+    wait(lambda: not screen.app.session_state["job"].is_active)
+    screen.app.run()
+    assert "updates: you pressed Stop." in screen.text
 
 
 def test_without_the_stories_a_download_is_offered(open_page, monkeypatch, tmp_path):
@@ -290,15 +436,13 @@ def test_another_visitor_sees_who_trains(open_train):
     press(first, "Train")
     job = first.app.session_state["job"]
     try:
-        while len(job.losses) < 5:
-            time.sleep(0.01)
+        wait(lambda: len(job.losses) >= 5)
         second.app.run()
         assert "Another visitor's training is running" in second.text
         assert "left" in second.text
         assert "Another visitor's" not in first.app.run() and "Another visitor's" not in first.text
     finally:
-        job.stop.set()
-    while job.is_active:
-        time.sleep(0.01)
+        job.end(Ending.PRESSED)
+    wait(lambda: not job.is_active)
     second.app.run()
     assert "Another visitor's training is running" not in second.text

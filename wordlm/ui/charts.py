@@ -38,6 +38,8 @@ PANEL_PIXELS = 230
 LARGE_PANEL_PIXELS = 320
 GAP_PIXELS = 30
 LABEL_PIXELS = 14
+ASTRAY = 4.0
+"""So many times the first loss is far above it."""
 
 
 def weight_heatmaps(
@@ -389,8 +391,11 @@ def interval_points(table: pd.DataFrame, groups: dict[str, tuple[str, str, str]]
     return figure
 
 
-def loss_curves(losses: list[float], validations: dict[int, float]) -> go.Figure:
-    """Draw the training loss of each update, thin, and smoothed, and the validation losses by step."""
+def loss_curves(losses: list[float], validations: dict[int, float], kept: int | None = None) -> go.Figure:
+    """Draw the training loss of each update, thin, and smoothed, the validation losses by step, and the step kept.
+
+    All of every curve is shown; where one rises far above the first loss, the axis is logarithmic and says so.
+    """
     steps = np.arange(1, len(losses) + 1)
     # An exponential mean over about a twentieth of the run; more points than pixels would only slow the page.
     smoothed = pd.Series(losses, dtype=float).ewm(span=max(3, len(losses) / 20)).mean().to_numpy()
@@ -416,8 +421,13 @@ def loss_curves(losses: list[float], validations: dict[int, float]) -> go.Figure
     figure.update_xaxes(title="updates", rangemode="tozero", fixedrange=True)
     figure.update_yaxes(title="loss, nats per token", fixedrange=True)
     seen = [*losses, *validations.values()]
-    if losses and max(seen) > 1.5 * losses[0]:  # a run gone astray would flatten all the rest
-        figure.update_yaxes(range=[0, 1.5 * losses[0]])
+    if losses and max(seen) > ASTRAY * losses[0]:  # on an even axis it would flatten all the rest
+        figure.update_yaxes(type="log", title="loss, nats per token (logarithmic)")
+    if kept is not None:
+        room = "top left" if kept > len(losses) / 2 else "top right"
+        figure.add_vline(
+            x=kept, line={"color": "#888888", "dash": "dot"}, annotation_text="kept", annotation_position=room
+        )
     return figure
 
 

@@ -21,6 +21,16 @@ def for_markdown(text: str) -> str:
     return re.sub(r"([\\`*_{}\[\]()#+\-.!|~$:<>&])", r"\\\1", text)
 
 
+def as_sentence(error: Exception | str) -> str:
+    """Return an error's message as a sentence in Markdown: a capital first, unless a name is first, and a full stop.
+
+    Errors of the package begin small, since a command puts its own name before them.
+    """
+    message = str(error)
+    first = message.partition(" ")[0].rstrip(",;:")
+    return for_markdown((message[:1].upper() + message[1:] if first.isalpha() else message).rstrip(".") + ".")
+
+
 def shortened(text: str) -> str:
     """Cut a very long word for a label; hover and table keep all of it."""
     return text if len(text) <= LONGEST_LABEL else text[: LONGEST_LABEL - 1] + "…"

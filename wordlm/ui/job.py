@@ -1,15 +1,18 @@
 """Training at the press of a button: one run at a time for all visitors of this process, the others wait in line.
 
 One thread trains; it calls nothing of Streamlit. Pages hold their `Job` and look at it. A run ends by itself,
-when its visitor presses Stop, when the visitor has been gone for a while, or with an error, and in every case the
-next one begins.
+when its visitor presses Stop, when nobody has looked at it for minutes, with an error, or with the server; a job knows
+which it was, and in every case the next one begins.
 """
 
 import atexit
 import logging
+import math
 import os
+import secrets
 import threading
 import time
+import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -29,7 +32,6 @@ from wordlm.training import NonFiniteLoss, Progress, TrainConfig, measure_pace, 
 
 VALIDATION_TARGETS = 4096
 """At most so many, evenly spread over the validation stories: so that Stop never waits for a long validation."""
-GRACE_SECONDS = 15.0
 LONGEST_LINE = 8
 MOST_STEPS = 6000
 MOST_VALIDATIONS = 40
@@ -44,6 +46,14 @@ class State(Enum):
     FINISHED = "finished"
     STOPPED = "stopped"
     FAILED = "failed"
+
+
+class Ending(Enum):
+    """What ended a job before its last update, other than an error."""
+
+    PRESSED = "its visitor pressed Stop"
+    ABSENCE = "its visitor was gone"
+    SHUTDOWN = "the server was shut down"
 
 
 class LineIsFull(RuntimeError):
@@ -67,13 +77,18 @@ class Order:
 
 @dataclass(eq=False)
 class Job:
-    """One training of one visitor. Only the training thread writes to it, but for `stop` and `kept_as`."""
+    """One training of one visitor. Only the training thread writes to it, but for what `end` and `look_after` do."""
 
     order: Order
-    owner: str
+    owners: set[str]
+    """The sessions that look at it: that of the button, and those of the same tab after a reload."""
+    token: str
+    """What the visitor's browser keeps, to find the job again in another session. Nobody else can guess it."""
     state: State = State.WAITING
     reason: str = ""
     """Why it failed."""
+    ending: Ending | None = None
+    """What asked it to end early. A job may finish all the same, when its last update was made by then."""
     losses: list[float] = field(default_factory=list)
     """The training loss of each update, in nats per token; at most `MOST_STEPS`."""
     history: list[Progress] = field(default_factory=list)
@@ -84,8 +99,6 @@ class Job:
     result: dict[str, Any] | None = None
     metadata: dict[str, Any] | None = None
     model: LanguageModel | None = None
-    kept_as: str = ""
-    """The name under which its visitor's session keeps the model."""
     stop: threading.Event = field(default_factory=threading.Event)
     ended: threading.Event = field(default_factory=threading.Event)
     seen: float = field(default_factory=time.monotonic)
@@ -102,6 +115,11 @@ class Job:
         done = len(self.losses)
         return self.seconds / done * (self.order.config.steps - done) if done else None
 
+    def end(self, ending: Ending) -> None:
+        """Ask the job to end before its next update; the first one to ask is the cause."""
+        self.ending = self.ending or ending
+        self.stop.set()
+
     def note(self, progress: Progress, model: LanguageModel) -> None:
         """Keep what the loop reports."""
         self.seconds = progress.seconds
@@ -114,11 +132,17 @@ class Job:
 
 
 class Trainer:
-    """The one place in which models are trained for visitors."""
+    """The one place in which models are trained for visitors.
 
-    def __init__(self, is_present: Callable[[str], bool], grace: float = GRACE_SECONDS) -> None:
+    `is_present` says whether a session is connected now. A run goes on for `grace` seconds without any of its sessions.
+    """
+
+    def __init__(self, is_present: Callable[[str], bool], grace: float = math.inf) -> None:
         self._is_present = is_present
-        self._grace = grace
+        self.grace = grace
+        self._mark = secrets.token_hex(4)  # another process has another one
+        # A job can be found again for as long as the line or a session that Streamlit keeps holds it.
+        self._findable: weakref.WeakValueDictionary[str, Job] = weakref.WeakValueDictionary()
         self._lock = threading.Lock()
         self._line: list[Job] = []  # the first one is being trained
         self._thread: threading.Thread | None = None
@@ -133,12 +157,13 @@ class Trainer:
         with self._lock:
             self._tidy()
             for job in self._line:
-                if job.owner == owner and job.is_active:
+                if owner in job.owners and job.is_active:
                     return job
             if len(self._line) >= LONGEST_LINE:
                 raise LineIsFull(f"{len(self._line)} trainings are in line already: try again in a few minutes")
-            job = Job(order, owner)
+            job = Job(order, {owner}, f"{self._mark}.{secrets.token_urlsafe(16)}")
             self._line.append(job)
+            self._findable[job.token] = job
             if self._thread is None:
                 self._thread = threading.Thread(target=self._work, name="trainer", daemon=True)
                 self._thread.start()
@@ -151,15 +176,27 @@ class Trainer:
             return self._line[: self._line.index(job)] if job in self._line else list(self._line)
 
     def stop(self, job: Job) -> None:
-        """End a job: one in line at once, the running one before its next update."""
-        job.stop.set()
+        """End a job as its visitor wishes: one in line at once, the running one before its next update."""
+        job.end(Ending.PRESSED)
         with self._lock:
             self._tidy()
+
+    def look_after(self, token: str, owner: str) -> Job | None:
+        """Return the job with this token, from now on also looked at by the session `owner`; None if it is gone."""
+        with self._lock:
+            job = self._findable.get(token)
+            if job is not None:
+                job.owners.add(owner)
+            return job
+
+    def gave(self, token: str) -> bool:
+        """Whether a token is of this process, so that its job was not lost with an earlier one."""
+        return token.partition(".")[0] == self._mark
 
     def _end(self) -> None:
         with self._lock:
             for job in self._line:
-                job.stop.set()
+                job.end(Ending.SHUTDOWN)
             thread = self._thread
         if thread is not None:
             thread.join(10.0)
@@ -171,7 +208,10 @@ class Trainer:
                 if not self._line:
                     self._thread = None
                     return
-                job = self._line[0]
+                # Whoever is there goes before those who have left the line without a word.
+                job = next(filter(self._is_looked_at, self._line), self._line[0])
+                self._line.remove(job)
+                self._line.insert(0, job)
                 job.state = State.RUNNING
             try:
                 self._train(job)
@@ -181,14 +221,17 @@ class Trainer:
                 job.ended.set()
                 give_back_memory()
 
+    def _is_looked_at(self, job: Job) -> bool:
+        return any(map(self._is_present, job.owners))
+
     def _tidy(self) -> None:
         """Take out of the line whoever stopped or left before the turn came; end the run of a visitor who left."""
         now = time.monotonic()
         for job in list(self._line):
-            if self._is_present(job.owner):
+            if self._is_looked_at(job):
                 job.seen = now
-            elif now - job.seen > self._grace:
-                job.stop.set()
+            elif now - job.seen > self.grace:
+                job.end(Ending.ABSENCE)
             if job.stop.is_set() and job.state is State.WAITING:
                 self._line.remove(job)
                 job.state = State.STOPPED

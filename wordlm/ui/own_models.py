@@ -15,7 +15,9 @@ from wordlm.ui.job import Job
 MOST = 3
 """So many a visitor; a model takes 5 MB, an MLP 9 MB."""
 JOB = "job"
-_MODELS, _COUNT = "own_models", "own_models_made"
+REPLAY = "replay"
+"""Which step of the training's heads is looked at."""
+_MODELS, _COUNT, _KEPT_AS, _DONE_WITH = "own_models", "own_models_made", "job_kept_as", "job_done_with"
 
 
 @dataclass(frozen=True)
@@ -78,14 +80,42 @@ def keep_file(file: BinaryIO) -> str:
 
 
 def forget(name: str) -> None:
-    """Let a model go."""
+    """Let a model go, and the training that it came from."""
     own_models().pop(name, None)
-    if st.session_state.get(JOB) is not None and st.session_state[JOB].kept_as == name:
+    if (job := job_of_visitor()) is not None and st.session_state.get(_KEPT_AS) == name:
+        be_done_with(job.token)
         del st.session_state[JOB]
+
+
+def job_of_visitor() -> Job | None:
+    """Return the visitor's latest training."""
+    return st.session_state.get(JOB)
+
+
+def take_up(job: Job) -> None:
+    """Make a job the visitor's training: one just asked for, or one of this tab before it was loaded anew."""
+    st.session_state[JOB] = job
+    for key in (_KEPT_AS, REPLAY):
+        st.session_state.pop(key, None)
+
+
+def be_done_with(token: str) -> None:
+    """Remember that the training with this token was removed or is gone, so that the browser forgets it."""
+    st.session_state[_DONE_WITH] = token
+
+
+def done_with() -> str | None:
+    """Return the token of the training that the browser may forget."""
+    return st.session_state.get(_DONE_WITH)
 
 
 def keep_finished_training() -> None:
     """Keep the model of the visitor's training once it has ended, on whatever page the visitor is."""
-    job: Job | None = st.session_state.get(JOB)
-    if job is not None and job.model is not None and not job.kept_as:
-        job.kept_as = keep(job.metadata, job.model, job.order.corpus.vocab)
+    job = job_of_visitor()
+    if job is not None and job.model is not None and _KEPT_AS not in st.session_state:
+        st.session_state[_KEPT_AS] = keep(job.metadata, job.model, job.order.corpus.vocab)
+
+
+def model_of_training() -> OwnModel | None:
+    """Return the model that came of the visitor's training; None before it has ended, and once it is removed."""
+    return own_models().get(st.session_state.get(_KEPT_AS, ""))

@@ -3,13 +3,14 @@
 import math
 from typing import Any, get_args
 
+import numpy as np
 import pandas as pd
 import streamlit as st
 from streamlit.runtime import Runtime
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from wordlm.checkpoints import read_metadata
-from wordlm.data import Corpus, DataError, make_all_windows
+from wordlm.data import FEWEST_STORIES, SEPARATOR, Corpus, DataError, make_all_windows
 from wordlm.files import ARTIFACTS, give_back_memory
 from wordlm.measures import perplexity
 from wordlm.models import DEFAULT_HEADS, Kind
@@ -19,10 +20,21 @@ from wordlm.training import Precision, TrainConfig, choose_device, evaluate
 from wordlm.ui.blocks import counted, heads_in_words, kept_upload, number_table, picture_and_table, say_what_was_read
 from wordlm.ui.charts import MENU, loss_curves, weight_heatmaps
 from wordlm.ui.controls import MODEL, OTHER_MODEL, RANGES, STORIES, VOCABULARIES, choose_scale
-from wordlm.ui.escape import for_markdown
+from wordlm.ui.escape import as_sentence, for_markdown
 from wordlm.ui.glossary import explain, say
-from wordlm.ui.job import Job, LineIsFull, Order, State, Trainer, seconds_needed, validation_sample
-from wordlm.ui.own_models import JOB, MOST, OwnModel, forget, keep_file, own_models
+from wordlm.ui.job import Ending, Job, LineIsFull, Order, State, Trainer, seconds_needed, validation_sample
+from wordlm.ui.own_models import (
+    MOST,
+    REPLAY,
+    OwnModel,
+    be_done_with,
+    forget,
+    job_of_visitor,
+    keep_file,
+    model_of_training,
+    own_models,
+    take_up,
+)
 from wordlm.ui.resources import (
     DATA_DIR,
     MLP,
@@ -40,9 +52,16 @@ from wordlm.ui.resources import (
     text_corpus,
     vocabulary,
 )
+from wordlm.ui.run_marker import mark_run
 
 SMOKE, SUBSET, TEXT = STORIES
-_FILE_SAID = "checkpoint_said"
+_FILE_SAID, _RUN_GONE, _PASTED = "checkpoint_said", "run_gone", "text_pasted"
+LITTLE_TEXT = 20_000
+"""So few targets a small model learns by heart within minutes."""
+LONGEST_TEXT = 5_000_000
+"""In bytes; an upload may have as many."""
+NOTICEABLE = 0.02
+"""A difference of validation losses, in nats per token, that is more than another seed makes."""
 _ABOUT = {
     SMOKE: "400 very short stories from a small grammar: at hand at once, and soon learned by heart.",
     SUBSET: "The stories that the bundled models were trained on.",
@@ -53,7 +72,34 @@ _ABOUT = {
 @st.cache_resource(show_spinner=False)
 def trainer() -> Trainer:
     """Return the one trainer of this process."""
-    return Trainer(lambda owner: not Runtime.exists() or Runtime.instance().is_active_session(owner))
+    # A run lives as long without its visitor as Streamlit keeps the session to which the visitor comes back.
+    grace = float(st.get_option("server.disconnectedSessionTTL"))
+    return Trainer(lambda owner: not Runtime.exists() or Runtime.instance().is_active_session(owner), grace)
+
+
+def find_run_again() -> None:
+    """Take up this tab's training after a reload; where it is gone, say so, and why."""
+
+    def found(token: str) -> None:
+        job = trainer().look_after(token, get_script_run_ctx().session_id)
+        if job is not None:
+            take_up(job)
+            return
+        be_done_with(token)
+        st.session_state[_RUN_GONE] = (
+            f"the app keeps one for {in_words(trainer().grace)} after its visitor was last there"
+            if trainer().gave(token)
+            else "the app was started anew since"
+        )
+
+    mark_run(found)
+    if job_of_visitor() is not None:
+        st.session_state.pop(_RUN_GONE, None)
+    elif _RUN_GONE in st.session_state:
+        st.warning(
+            f"Your last training on this page is gone, and its model with it: {st.session_state[_RUN_GONE]}. "
+            "A file that you downloaded can be opened below."
+        )
 
 
 def choose_stories() -> Corpus | None:
@@ -89,7 +135,7 @@ def choose_stories() -> Corpus | None:
             case _:
                 return _own_text(words == VOCABULARIES[1])
     except DataError as error:
-        st.error(for_markdown(f"{error}."))
+        st.error(as_sentence(error))
         return None
 
 
@@ -127,15 +173,39 @@ def _download() -> None:
 
 
 def _own_text(own_vocabulary: bool) -> Corpus | None:
-    label = "A UTF-8 text with at least 10 stories, between them a blank line or <|endoftext|\\>"
-    upload = kept_upload(label, ["txt", "md"], "text_file")
-    if upload is None:
+    explain(
+        f"At least {FEWEST_STORIES} stories or paragraphs, with a blank line or {for_markdown(SEPARATOR)} between. "
+        "A tenth each is kept for validation and test, at least one."
+    )
+    box, file = st.columns(2)
+    with box:
+        pasted = st.text_area("Paste a text here", height=140, key=_PASTED, persist_state="session")
+    with file:
+        upload = kept_upload("Or upload one as a UTF-8 file", ["txt", "md"], "text_file")
+    name, content = upload or ("", b"")
+    if pasted.strip():
+        unused = f" Empty the box to use {for_markdown(name)}." if upload else ""
+        name, content = "The pasted text", pasted.encode()
+        if len(content) > LONGEST_TEXT:
+            raise DataError(f"the pasted text has {len(content) / 1e6:,.1f} MB, at most 5 MB can be learned from")
+    elif upload:
+        unused = ""
+    else:
         return None
-    name, content = upload
     corpus = text_corpus(content, own_vocabulary)
     counts = ", ".join(f"{len(stream.starts) - 1:,} for {split}" for split, stream in corpus.splits.items())
-    st.caption(f"{for_markdown(name)}: stories: {counts}.")
+    st.caption(f"{for_markdown(name)}: stories: {counts}.{unused}")
+    _say_if_little(corpus)
     return corpus
+
+
+def _say_if_little(corpus: Corpus) -> None:
+    targets = {split: len(stream.ids) - len(stream.starts) + 1 for split, stream in corpus.splits.items()}
+    if targets["train"] < LITTLE_TEXT:
+        explain(
+            f"That is little: {counted(targets['train'], 'target')} to learn from and {targets['validation']:,} to "
+            "validate on. A model soon knows it by heart, and the losses of two runs differ by chance."
+        )
 
 
 def choose_settings() -> tuple[str, TrainConfig]:
@@ -225,11 +295,6 @@ def in_words(seconds: float) -> str:
     return f"{max(1, round(seconds))} s" if seconds < 90 else f"{seconds / 60:.0f} min"
 
 
-def job_of_visitor() -> Job | None:
-    """Return the visitor's latest training."""
-    return st.session_state.get(JOB)
-
-
 def start_and_stop(order: Order | None, job: Job | None) -> None:
     """Draw the two buttons. Pressing Train twice starts one run: the trainer returns the active one."""
     busy = job is not None and job.is_active
@@ -242,9 +307,9 @@ def start_and_stop(order: Order | None, job: Job | None) -> None:
         st.rerun()
     if started and order is not None:
         try:
-            st.session_state[JOB] = trainer().submit(order, get_script_run_ctx().session_id)
+            take_up(trainer().submit(order, get_script_run_ctx().session_id))
         except LineIsFull as error:
-            st.warning(for_markdown(f"{error}."))
+            st.warning(as_sentence(error))
         else:
             st.rerun()
 
@@ -301,10 +366,11 @@ def _say_state(job: Job) -> None:
         case State.FAILED:
             st.error(for_markdown(f"The training ended after {counted(done, 'update')}: {job.reason}."))
         case State.STOPPED if job.result is None:
-            st.info("The training was stopped before it began.")
+            st.info(f"The training never began: {_why_ended(job)}.")
         case State.STOPPED:
             st.warning(
-                f"Stopped after {done:,} of {counted(config.steps, 'update')}. The best validation step is kept."
+                f"Stopped after {done:,} of {counted(config.steps, 'update')}: {_why_ended(job)}. "
+                "The best validation step is kept."
             )
         case State.FINISHED:
             st.success(f"Trained {title}: {counted(config.steps, 'update')} in {in_words(job.seconds)}.")
@@ -312,22 +378,47 @@ def _say_state(job: Job) -> None:
             left = f", about {in_words(job.seconds_left)} left" if job.seconds_left is not None else ""
             ending = "Stopping" if job.stop.is_set() else f"Training {title}"
             st.progress(done / config.steps, f"{ending}: {done:,} of {counted(config.steps, 'update')}{left}")
-            st.caption("You may visit the other pages meanwhile. Closing or reloading this one ends the run.")
+            st.caption(
+                "You may visit other pages, reload this one or lose the connection meanwhile. "
+                f"Once you have been gone for {in_words(trainer().grace)}, the run ends."
+            )
     if done and job.seconds:
-        pace = done / job.seconds
-        cells = {
-            "training loss": f"{job.losses[-1]:.4f}",
-            "validation loss": f"{job.history[-1].validation_loss:.4f}" if job.history else "–",
-            "updates a second": f"{pace:.1f}",
-            "targets a second": f"{pace * config.batch_size:,.0f}",
-        }
+        cells = _figures(job)
         for column, (label, value) in zip(st.columns(len(cells)), cells.items(), strict=True):
             column.metric(label, value)
 
 
+def _why_ended(job: Job) -> str:
+    match job.ending:
+        case Ending.PRESSED:
+            return "you pressed Stop"
+        case Ending.ABSENCE:
+            return f"you had been gone for more than {in_words(trainer().grace)}"
+        case Ending.SHUTDOWN:
+            return "the server was shut down"
+    raise ValueError(f"nothing asked this job to end: {job.state}")
+
+
+def _figures(job: Job) -> dict[str, str]:
+    """Return the figures above the curves, each named with the update it belongs to once the run has ended."""
+    pace, last = len(job.losses) / job.seconds, len(job.losses)
+    cells = {}
+    if job.result is not None:
+        cells[f"validation loss, kept (update {job.result['selected_step']:,})"] = job.result["validation_loss"]
+    if job.result is None or job.history[-1].step != job.result["selected_step"]:
+        when = "" if job.result is None else f", not kept (update {job.history[-1].step:,})"
+        cells[f"validation loss{when}"] = job.history[-1].validation_loss if job.history else None
+    cells["training loss" if job.is_active else f"training loss (update {last:,})"] = job.losses[-1]
+    figures = {label: "–" if loss is None else f"{loss:.4f}" for label, loss in cells.items()}
+    figures["updates a second"] = f"{pace:.1f}"
+    if job.is_active:
+        figures["targets a second"] = f"{pace * job.order.config.batch_size:,.0f}"
+    return figures
+
+
 def _draw_losses(job: Job, live: bool) -> None:
     validations = {progress.step: progress.validation_loss for progress in job.history}
-    figure = loss_curves(job.losses, validations)
+    figure = loss_curves(job.losses, validations, job.result["selected_step"] if job.result else None)
     alt = "Training loss of each update, smoothed, and validation loss"
     if live:  # the table comes with the outcome
         st.plotly_chart(figure, key="loss", config=MENU, alt=alt)
@@ -352,17 +443,18 @@ def _draw_heads(job: Job, live: bool) -> None:
         "model's come from random numbers."
     )
     say_what_was_read(prompt)
-    step = steps[-1]
+    kept = job.result["selected_step"] if job.result else None
+    step = steps[-1] if kept is None else kept
     if not live:
         with st.container(horizontal=True, vertical_alignment="bottom"):
             if len(steps) > 1:
-                step = st.select_slider("After so many updates", steps, value=step, key="replay")
+                step = st.select_slider("After so many updates", steps, value=step, key=REPLAY, persist_state="session")
             scale = choose_scale()
     else:
         scale = st.session_state.get("scale") or "absolute"
     weights, last = job.weights[step], len(prompt.ids) - 1
     picture = weight_heatmaps(weights, prompt.labels, list(range(len(weights))), scale=scale, query=last)
-    st.caption(f"After {counted(step, 'update')}.")
+    st.caption(f"After {counted(step, 'update')}.{_is_it_kept(step, kept)}")
     with st.container(key="heads_many" if len(weights) > 1 else "heads_one"):
         st.plotly_chart(picture, key="heatmaps", config=MENU, alt=f"Attention weights after {step} updates")
     heads_in_words(weights[:, last], prompt, len(prompt.ids))
@@ -373,17 +465,33 @@ def _draw_heads(job: Job, live: bool) -> None:
         number_table(table, "replay_table", index=True, alt="Weights of the last word, one row a head")
 
 
+def _is_it_kept(step: int, kept: int | None) -> str:
+    if kept is None:
+        return ""
+    if step == kept:
+        return " This is the model that is kept."
+    return f" Not the model that is kept: that is the one after {counted(kept, 'update')}."
+
+
 def outcome(job: Job) -> None:
     """Draw what came of a training: beside the bundled model, where to go on, the files."""
-    own = own_models().get(job.kept_as)
+    own = model_of_training()
     if job.result is None or own is None:
         return
     st.subheader("How good is it?")
     table = _beside_table(job, own)
     say(
         f"{own.name} was best after {counted(job.result['selected_step'], 'update')}, at a validation loss of "
-        f"{job.result['validation_loss']:.4f} nats per token. All lines are scored on the same validation targets."
+        f"{job.result['validation_loss']:.4f} nats per token. That model is kept, and opens on the other pages. "
+        "All lines are scored on the same validation targets."
     )
+    _say_what_followed(job)
+    even = math.log(len(own.vocab))
+    if job.result["validation_loss"] > even:
+        st.warning(
+            f"On the validation stories {own.name} is worse than even chance. To give each of the "
+            f"{len(own.vocab):,} words the same probability has a loss of {even:.4f}."
+        )
     number_table(table, "beside", alt="Your model beside the bundled one on the same validation targets", decimals=4)
     with st.container(horizontal=True, vertical_alignment="center"):
         open_links(own, "outcome")
@@ -394,6 +502,23 @@ def outcome(job: Job) -> None:
             "text/csv",
             key="history",
         )
+
+
+def _say_what_followed(job: Job) -> None:
+    """Where the validation loss rose after the step that is kept, say so, and what that means."""
+    kept, last = job.result["selected_step"], job.history[-1]
+    if last.validation_loss < job.result["validation_loss"] + NOTICEABLE:
+        return
+    # One batch is chance: ten updates up to the step kept, or as many as there were, against the last ten.
+    then, now = np.mean(job.losses[max(0, kept - 10) : kept]), np.mean(job.losses[-10:])
+    rose = f"By update {last.step:,} the validation loss rose to {last.validation_loss:.4f}"
+    if now < then:
+        st.info(
+            f"{rose}, while the training loss fell from {then:.4f} to {now:.4f}. That is *overfitting*: "
+            "the model learns its own stories by heart, and predicts others worse."
+        )
+    else:
+        st.info(f"{rose}, and the training loss did not fall. A smaller learning rate may help.")
 
 
 def _beside_table(job: Job, own: OwnModel) -> pd.DataFrame:
