@@ -82,7 +82,7 @@ if prompt.word_labels:
 else:
     st.info("The prompt is empty, so there is no word to be surprised by. Type some words above.")
 
-st.subheader("One head is a blend")
+st.subheader("Is one head a blend of four?")
 explain(f"The same prompt and query with seed {choice.seed}: the row of one head, the rows of four, and their mean.")
 bundled = choice.bundled_prompt.up_to(query)
 one, four = (inspection_of(checkpoint(model, choice.seed), bundled.ids) for model in "14")

@@ -108,7 +108,7 @@ if has_heads:
 st.subheader("What comes next?")
 explain(
     f"The ten likeliest of {len(vocab):,} words after {blocks.quoted(prompt, query)}, by {chosen.name}. The model "
-    "gives each word a score, its *logit*; the softmax turns the scores into probabilities."
+    "gives each word a number, its *logit*; the softmax turns them into probabilities."
 )
 blocks.picture_and_table(
     figures["The ten likeliest next words"], words.drop(columns="id"), "next", alt="The ten likeliest next words"

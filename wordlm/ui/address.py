@@ -301,6 +301,11 @@ def choose(name: str, value: Any) -> None:
     st.session_state[name] = st.session_state[_VIEW][name] = value
 
 
+def chosen(name: str) -> Any:
+    """Return what a parameter is set to, also where its control is not drawn."""
+    return st.session_state[_VIEW].get(name, PARAMETERS[name].default)
+
+
 def _set(name: str, value: Any) -> Any:
     """Keep what a control is set to, and return it."""
     st.session_state[_VIEW][name] = value

@@ -177,7 +177,7 @@ def one_vector(choice: Choice) -> None:
             4,
         )
     except ValueError as error:
-        st.error(for_markdown(as_sentence(error)))
+        st.error(as_sentence(error))
         return
     result = course.two_heads_from(vector, matrices[:2], matrices[2:])
     number_table(result, "one_vector", index=True, alt="What two heads get by a slice and by a projection")

@@ -192,8 +192,8 @@ def choose_first_token() -> FirstToken:
     return address.dropdown(
         "first",
         "First token",
-        help="The start mark stands before every text. Left out, the others keep their weights; "
-        "scaled up, what remains of each row is divided by its sum.",
+        help="Early in a text, where few keys share the weight, the start mark can have most of it; further on it has "
+        "little. Left out, the others keep their weights; scaled up, what remains of each row is divided by its sum.",
     )
 
 

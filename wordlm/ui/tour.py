@@ -23,11 +23,13 @@ STOPS = (
         "explore",
         "Explore",
         "Type a prompt: each word becomes a token. Each square below is one head (the MLP has none); the outlined row "
-        "says where your word looks.",
+        "says where your word looks when it is the last one read.",
     ),
     Stop("explore", "Explore", "Scroll to *How is one weight made?* There the model's arithmetic is done by hand."),
     Stop(
-        "compare", "Compare heads", "The same prompt, read by two models. One head must blend what four can keep apart."
+        "compare",
+        "Compare heads",
+        "The same prompt, read by two models. On average, one head looks like a blend of what four keep apart.",
     ),
     Stop(
         "switch_off", "Switch heads off", "Weights show where a head looks. Switch it off to see whether that matters."
@@ -78,5 +80,4 @@ def draw_tour(page: str) -> None:
 
 def _go_to(place: int) -> None:
     st.session_state[_STOP] = place
-    # Bound controls write their values into the address anew; asked to clear it, Streamlit would refuse.
-    st.switch_page(f"pages/{STOPS[place].page}.py", query_params={})
+    st.switch_page(f"pages/{STOPS[place].page}.py")

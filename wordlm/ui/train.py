@@ -1,7 +1,6 @@
 """What the Train page draws: settings, the run as it goes, its outcome, the visitor's models."""
 
 import math
-from typing import Any, get_args
 
 import numpy as np
 import pandas as pd
@@ -13,13 +12,14 @@ from wordlm.checkpoints import read_metadata
 from wordlm.data import FEWEST_STORIES, SEPARATOR, Corpus, DataError, make_all_windows
 from wordlm.files import ARTIFACTS, give_back_memory
 from wordlm.measures import perplexity
-from wordlm.models import DEFAULT_HEADS, Kind
+from wordlm.models import Kind
 from wordlm.prepare_data import prepare
 from wordlm.text import encode_prompt
-from wordlm.training import Precision, TrainConfig, choose_device, evaluate
+from wordlm.training import TrainConfig, choose_device, evaluate
+from wordlm.ui import address
 from wordlm.ui.blocks import counted, heads_in_words, kept_upload, number_table, picture_and_table, say_what_was_read
 from wordlm.ui.charts import MENU, loss_curves, weight_heatmaps
-from wordlm.ui.controls import MODEL, OTHER_MODEL, RANGES, STORIES, VOCABULARIES, choose_scale
+from wordlm.ui.controls import choose_scale
 from wordlm.ui.escape import as_sentence, for_markdown
 from wordlm.ui.glossary import explain, say
 from wordlm.ui.job import Ending, Job, LineIsFull, Order, State, Trainer, seconds_needed, validation_sample
@@ -38,7 +38,6 @@ from wordlm.ui.own_models import (
 from wordlm.ui.resources import (
     DATA_DIR,
     MLP,
-    MODELS,
     SEEDS,
     Checkpoint,
     checkpoint,
@@ -54,7 +53,7 @@ from wordlm.ui.resources import (
 )
 from wordlm.ui.run_marker import mark_run
 
-SMOKE, SUBSET, TEXT = STORIES
+SMOKE, SUBSET, TEXT = address.PARAMETERS["learn_from"].options
 _FILE_SAID, _RUN_GONE, _PASTED = "checkpoint_said", "run_gone", "text_pasted"
 LITTLE_TEXT = 20_000
 """So few targets a small model learns by heart within minutes."""
@@ -105,35 +104,22 @@ def find_run_again() -> None:
 def choose_stories() -> Corpus | None:
     """Let the visitor choose what to learn from; None, with the reason on the page, while there is nothing yet."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        source = st.segmented_control(
-            "Stories",
-            STORIES,
-            default=SUBSET if data_is_present() else SMOKE,
-            required=True,
-            key="learn_from",
-            bind="query-params",
+        source = address.segments("learn_from", "Stories", default=SUBSET if data_is_present() else SMOKE)
+        own_words = source != SUBSET and "its own" == address.segments(
+            "words",
+            "Vocabulary",
+            help="With the bundled one the new model can stand beside the bundled models. With its own, "
+            "the 4,000 most frequent words of these stories, it stands alone.",
         )
-        words = VOCABULARIES[0]
-        if source != SUBSET:
-            words = st.segmented_control(
-                "Vocabulary",
-                VOCABULARIES,
-                default=words,
-                required=True,
-                key="words",
-                bind="query-params",
-                help="With the bundled one the new model can stand beside the bundled models. With its own, "
-                "the 4,000 most frequent words of these stories, it stands alone.",
-            )
     explain(_ABOUT[source])
     try:
         match source:
             case "smoke stories":
-                return smoke_corpus(words == VOCABULARIES[1])
+                return smoke_corpus(own_words)
             case "6,000 stories":
                 return story_corpus() if data_is_present() else _download()
             case _:
-                return _own_text(words == VOCABULARIES[1])
+                return _own_text(own_words)
     except DataError as error:
         st.error(as_sentence(error))
         return None
@@ -184,6 +170,7 @@ def _own_text(own_vocabulary: bool) -> Corpus | None:
         upload = kept_upload("Or upload one as a UTF-8 file", ["txt", "md"], "text_file")
     name, content = upload or ("", b"")
     if pasted.strip():
+        address.not_carried("the text that you pasted")
         unused = f" Empty the box to use {for_markdown(name)}." if upload else ""
         name, content = "The pasted text", pasted.encode()
         if len(content) > LONGEST_TEXT:
@@ -210,43 +197,24 @@ def _say_if_little(corpus: Corpus) -> None:
 
 def choose_settings() -> tuple[str, TrainConfig]:
     """Let the visitor choose a model and how it is trained."""
-    defaults = TrainConfig()
-
-    def number(label: str, name: str, value: float, step: float, **options: Any) -> float:
-        low, high = RANGES[name]
-        return st.number_input(label, low, high, value, step, key=name, bind="query-params", **options)
-
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        model = st.segmented_control(
-            "Train the MLP, or attention with this many heads",
-            MODELS,
-            default=str(DEFAULT_HEADS),
-            required=True,
-            key="trained",
-            bind="query-params",
-        )
-        steps = number("Steps (updates)", "steps", 100, 50, width=220)
+        model = address.segments("trained", "Train the MLP, or attention with this many heads")
+        steps = address.number("steps", "Steps (updates)", width=220)
     with st.expander("Batch size, learning rate, seed and more"):
         left, middle, right = st.columns(3)
-        with left:
-            batch = number("Batch size (targets an update)", "batch", defaults.batch_size, 64)
-            seed = number("Seed of start and batches", "train_seed", defaults.seed, 1)
-        with middle:
-            rate = number("Learning rate", "rate", defaults.learning_rate, 0.001, format="%.5f")
-            decay = number("Weight decay", "decay", defaults.weight_decay, 0.001, format="%.4f")
+        batch = address.number("batch", "Batch size (targets an update)", place=left)
+        seed = address.number("train_seed", "Seed of start and batches", place=left)
+        rate = address.number("rate", "Learning rate", place=middle, format="%.5f")
+        decay = address.number("decay", "Weight decay", place=middle, format="%.4f")
+        validations = address.number("validations", "Validations on the way", place=right)
         with right:
-            validations = number("Validations on the way", "validations", 10, 1)
-            precision = st.segmented_control(
+            precision = address.segments(
+                "precision",
                 "Precision",
-                get_args(Precision),
-                default="fp32",
-                required=True,
-                key="precision",
-                bind="query-params",
                 help="bf16 computes the matrix products with fewer digits: faster where the processor has it.",
             )
     every = math.ceil(steps / validations)
-    return model, TrainConfig(int(steps), int(batch), rate, decay, int(seed), every, precision)
+    return model, TrainConfig(steps, batch, rate, decay, seed, every, precision)
 
 
 def order_of(model: str, config: TrainConfig, corpus: Corpus, text: str) -> Order:
@@ -352,9 +320,14 @@ def follow(job: Job) -> None:
         if job.weights:
             _draw_heads(job, live)
 
-    st.fragment(look, run_every=1.0 if live else None)()
-    # The pictures are large and change at a validation only.
-    st.fragment(look_at_heads, run_every=2.5 if live else None)()
+    if live:
+        st.fragment(look, run_every=1.0)()
+        # The pictures are large and change at a validation only.
+        st.fragment(look_at_heads, run_every=2.5)()
+    else:
+        look()
+        look_at_heads()
+        address.not_carried("your training")
 
 
 def _say_state(job: Job) -> None:
@@ -451,7 +424,7 @@ def _draw_heads(job: Job, live: bool) -> None:
                 step = st.select_slider("After so many updates", steps, value=step, key=REPLAY, persist_state="session")
             scale = choose_scale()
     else:
-        scale = st.session_state.get("scale") or "absolute"
+        scale = address.chosen("scale")
     weights, last = job.weights[step], len(prompt.ids) - 1
     picture = weight_heatmaps(weights, prompt.labels, list(range(len(weights))), scale=scale, query=last)
     st.caption(f"After {counted(step, 'update')}.{_is_it_kept(step, kept)}")
@@ -558,15 +531,14 @@ def open_links(own: OwnModel, place: str) -> None:
     """Draw the buttons that show an own model on another page, and its file; `place` tells two rows of them apart."""
 
     def choose() -> None:
-        st.session_state[MODEL] = own.name
-        st.session_state[OTHER_MODEL] = model_of_heads(own.heads)
-        st.session_state["engine"] = "PyTorch"
-        st.session_state["writers"] = [own.name]
+        address.choose("model", own.name)
+        address.choose("b", model_of_heads(own.heads))
+        address.choose("engine", "PyTorch")
+        address.choose("writers", [own.name])
 
     for title, page in (("Explore", "explore"), ("Compare", "compare"), ("Generate", "generate")):
         if st.button(f"Open in {title}", key=f"{place}_{own.name}_{page}", on_click=choose):
-            # Bound controls write their values into the address anew; asked to clear it, Streamlit would refuse.
-            st.switch_page(f"pages/{page}.py", query_params={})
+            st.switch_page(f"pages/{page}.py")
     st.download_button("Download .npz", own.npz, f"{own.name.replace(' ', '_')}.npz", key=f"{place}_{own.name}_npz")
 
 
