@@ -30,4 +30,4 @@ elif part == "quiz":
     quiz()
 else:
     st.subheader("What does that word mean?")
-    draw_glossary("term", bind=True)
+    draw_glossary(address.field("term", "Search", live=True, placeholder="softmax"))

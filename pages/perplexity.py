@@ -1,4 +1,4 @@
-from wordlm.ui.shell import inside_app
+from wordlm.ui.shell import PageEnds, inside_app
 
 inside_app()
 
@@ -54,7 +54,7 @@ text = st.text_area("Text", view.EXAMPLE_TEXT, height=120, key="text", persist_s
 words, ids = typed_words(text, vocab)
 if not words:
     st.info("There is no word to score yet. Type or paste a text above.")
-    st.stop()
+    raise PageEnds
 if len(words) > view.MOST_WORDS:
     st.warning(f"The text has {len(words):,} words; the first {view.MOST_WORDS:,} are scored.")
     words, ids = words[: view.MOST_WORDS], ids[: view.MOST_WORDS]

@@ -1,4 +1,4 @@
-from wordlm.ui.shell import inside_app
+from wordlm.ui.shell import PageEnds, inside_app
 
 inside_app()
 
@@ -21,7 +21,7 @@ explain(
 )
 controls.say_other_seed(choice)
 if controls.nothing_to_see_without_heads(choice):
-    st.stop()
+    raise PageEnds
 
 with st.container(horizontal=True, vertical_alignment="bottom"):
     off = controls.choose_heads_off(chosen.heads)
@@ -70,7 +70,7 @@ st.subheader("What is each head worth on the test set?")
 if stored is None:
     view.say_not_measured(chosen)
     blocks.take_away("switch_off", "Without some heads", choice.text, [chosen], tables, figures)
-    st.stop()
+    raise PageEnds
 measured = ablations()
 explain(
     f"How much the test loss of {chosen.name}, {stored['loss']:.4f} nats per token, rises when one head is off: "

@@ -101,7 +101,7 @@ def doubling_table(d_model: int, heads: int) -> pd.DataFrame:
 
 
 def parse_matrix(text: str, rows: int, columns: int) -> np.ndarray:
-    """Read `rows` lines of `columns` numbers each, between commas or spaces. Raises `ValueError` that says what is off."""
+    """Read `rows` lines of `columns` numbers, between commas or spaces. Raises `ValueError` that says what is off."""
     lines = [line for line in text.replace("−", "-").splitlines() if line.strip()]
     if len(lines) != rows:
         raise ValueError(f"{rows} line{'s' * (rows > 1)} of {columns} numbers are needed, there are {len(lines)}")

@@ -128,7 +128,7 @@ def test_every_page_can_show_an_own_model(open_train, words, trained):
     for page in ("compare", "switch_off", "perplexity", "generate", "benchmark"):
         screen.app.switch_page(f"pages/{page}.py").run()
         assert not screen.app.exception, (page, screen.app.exception)
-        assert screen.app.session_state["model"] == "own 1"
+        assert screen.app.button_group(key="model").value == "own 1", page
 
 
 def test_a_model_with_its_own_vocabulary_writes_in_its_own_words(open_train):

@@ -57,8 +57,8 @@ def say_closest(distances: pd.DataFrame) -> None:
     heads = to_one.drop("mean of the four")
     say(
         f"Of the four, {heads.idxmin().removeprefix('four heads, ')} is closest to the one head, at {heads.min():.3f}; "
-        f"the mean of the four is at {to_one['mean of the four']:.3f}. On average over many words the one head is nearer "
-        "to the mean than to any single head, but not in every row. A mean is smoother, which favours it."
+        f"the mean of the four is at {to_one['mean of the four']:.3f}. On average over many words the one head is "
+        "nearer to the mean than to any single head, but not in every row. A mean is smoother, which favours it."
     )
 
 

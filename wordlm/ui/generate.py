@@ -29,6 +29,7 @@ from wordlm.ui.resources import (
     story_corpus,
     weights_digest,
 )
+from wordlm.ui.shell import PageEnds
 
 EXPORTED = address.PARAMETERS["browser_model"].options
 """The models that were exported to ONNX, at seed 11."""
@@ -62,7 +63,7 @@ def choose_start(prompt: str, vocab: Vocab) -> Start:
         corpus = story_corpus()
     except DataError as error:
         st.error(for_markdown(f"{error}."))
-        st.stop()
+        raise PageEnds from error
     stream: StoryStream = corpus.splits["train" if kind == "a training story" else "test"]
     number, length = st.columns(2)
     story = address.number("story", "Story", high=len(stream.starts) - 1, place=number)

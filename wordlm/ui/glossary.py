@@ -50,10 +50,9 @@ def say(text: str) -> None:
     st.markdown(linked(text))
 
 
-def draw_glossary(key: str, *, bind: bool = False) -> None:
-    """Draw the search and the terms that match; `bind` puts the search into the address."""
-    search = st.text_input("Search", key=key, bind="query-params" if bind else None, live=True, placeholder="softmax")
-    found = matching(search or "")
+def draw_glossary(search: str) -> None:
+    """Draw the terms that match a search."""
+    found = matching(search)
     if not found:
         st.info(f"None of the {len(TERMS)} terms, nor its sentence, contains that. Try fewer letters.")
     entries = "".join(f"<dt>{html.escape(term)}</dt><dd>{html.escape(said)}</dd>" for term, said in found.items())
@@ -63,4 +62,4 @@ def draw_glossary(key: str, *, bind: bool = False) -> None:
 @st.dialog("Glossary", width="medium")
 def open_glossary() -> None:
     """Show the glossary over the page that the visitor is on."""
-    draw_glossary("glossary_search")
+    draw_glossary(st.text_input("Search", key="glossary_search", live=True, placeholder="softmax") or "")

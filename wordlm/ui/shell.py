@@ -9,7 +9,6 @@ import sys
 from pathlib import Path
 
 import streamlit as st
-from streamlit.runtime.scriptrunner import RerunException, StopException
 
 from wordlm.files import REPOSITORY, give_back_memory
 
@@ -18,6 +17,10 @@ _STYLE = Path(__file__).with_name("style.css")
 _WAITING = """
 <div class="waiting" role="status" aria-label="The page is being prepared"><i></i><i></i><i></i><i></i></div>
 """
+
+
+class PageEnds(Exception):
+    """Raised by a page that has no more to show. After `st.stop` the frame could draw nothing either."""
 
 
 def run_app() -> None:
@@ -54,28 +57,20 @@ def run_app() -> None:
     address.read_link(page.url_path)
     keep_finished_training()
     place_of_link = draw_shared_controls()
-
-    def end_page() -> None:
-        with place_of_link:
-            address.end_page()
-
     draw_tour(page.url_path or "explore")
     st.session_state[_INSIDE] = True
     try:
         page.run()
-        _settle(page.url_path)
-    except RerunException:  # this run gives way to another one, which draws the page
-        raise
-    except StopException:  # the page ended early
-        end_page()
-        raise
+    except PageEnds:
+        pass
     except ArtifactError as error:
         st.error(for_markdown(f"This page cannot be shown. {error}."))
-        end_page()
     else:
-        end_page()
+        _settle(page.url_path)
     finally:
         st.session_state[_INSIDE] = False
+    with place_of_link:
+        address.end_page()
 
 
 @st.cache_resource(show_spinner=False)
