@@ -4,6 +4,7 @@ import base64
 import functools
 import json
 import re
+from urllib.parse import parse_qs
 
 import numpy as np
 from streamlit.components.v2 import manifest_scanner
@@ -18,7 +19,7 @@ manifest_scanner.scan_component_manifests = functools.cache(manifest_scanner.sca
 class Screen:
     """A page as a visitor has it before them."""
 
-    def __init__(self, page: str, prompt: str | None, params: dict[str, str]) -> None:
+    def __init__(self, page: str, prompt: str | None, params: dict[str, str | list[str]]) -> None:
         self.app = AppTest.from_file(str(REPOSITORY / "app.py"), default_timeout=60)
         for name, value in params.items():
             self.app.query_params[name] = value
@@ -32,6 +33,17 @@ class Screen:
     def tokens(self, key: str = "tokens") -> list[dict]:
         """What a row of tokens is given to show."""
         return json.loads(next(e.proto.json for e in self.app.get("bidi_component") if e.key == key))["tokens"]
+
+    @property
+    def address(self) -> dict[str, list[str]]:
+        """The parameters that the page writes into the address bar."""
+        data = next(e.proto.json for e in self.app.get("bidi_component") if e.key == "address")
+        return parse_qs(json.loads(data)["query"], keep_blank_values=True)
+
+    @property
+    def not_carried(self) -> list[str]:
+        """What is said to be missing when the link is copied."""
+        return json.loads(next(e.proto.json for e in self.app.get("bidi_component") if e.key == "copy_link"))["missing"]
 
     def figure(self, key: str) -> dict:
         return json.loads(next(e.proto.spec for e in self.app.get("plotly_chart") if e.key == key))

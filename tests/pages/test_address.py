@@ -1,0 +1,119 @@
+"""The address: every control of every page is in it, and what a link says is what a page shows."""
+
+import pytest
+
+from tests.pages.screen import Screen
+from wordlm.ui.address import PARAMETERS
+
+KINDS = ("text_input", "text_area", "selectbox", "button_group", "slider", "select_slider", "number_input", "toggle")
+# What is set by a control and is no part of a view: answers, a search in a dialog, the text to train on.
+NO_VIEW = ("answer_", "glossary_search", "text_pasted", "replay")
+VIEWS = [
+    ("explore", {}),
+    ("explore", {"model": "16"}),
+    ("compare", {}),
+    ("switch_off", {}),
+    ("perplexity", {}),
+    ("generate", {}),
+    ("generate", {"engine": "your browser"}),
+    ("train", {}),
+    ("benchmark", {}),
+    ("learn", {"part": "glossary"}),
+    *(("learn", {"chapter": str(chapter)}) for chapter in range(1, 10)),
+]
+
+
+def controls(screen: Screen) -> dict:
+    """Every control that belongs to the view, by its key."""
+    found = {widget.key: widget for kind in KINDS for widget in getattr(screen.app, kind)}
+    return {key: widget for key, widget in found.items() if key and not key.startswith(NO_VIEW)}
+
+
+TEXTS = {
+    "course_x": "4, 3, 2, 1",
+    "course_projections": "1 0 2 0\n" * 4,
+    "probabilities": "0.5, 0.1",
+    "term": "softmax",
+    "word": "ball",
+}
+
+
+def another(widget) -> object:
+    """A value that the control does not have now."""
+    if widget.type in ("text_input", "text_area"):
+        return TEXTS.get(widget.key, "one big bear")
+    if widget.type == "toggle":
+        return not widget.value
+    if hasattr(widget, "options"):
+        several = isinstance(widget.value, list)
+        now = [str(value) for value in (widget.value if several else [widget.value])]
+        other = next(option for option in reversed(widget.options) if option not in now)
+        offered = {str(option): option for option in getattr(PARAMETERS[widget.key], "options", None) or ()}
+        return [other] if several else offered.get(other, other)
+    return widget.min if widget.value != widget.min else widget.min + (widget.step or 1)
+
+
+def settings(screen: Screen) -> dict:
+    return {key: widget.value for key, widget in controls(screen).items()}
+
+
+@pytest.mark.parametrize(("page", "params"), VIEWS)
+def test_whatever_is_set_on_a_page_stands_in_its_address_and_a_link_restores_it(page, params):
+    screen = Screen(page, None, params)
+    keep = {"model", "engine", "part", "chapter"} & params.keys() | {"part", "chapter"}
+    for key in list(controls(screen)):
+        widget = controls(screen).get(key)
+        if widget is not None and key not in keep and not widget.disabled:
+            widget.set_value(another(widget)).run()
+            assert not screen.app.exception, key
+    shown = settings(screen)
+    assert shown.keys() <= PARAMETERS.keys(), "a control that no link can carry"
+    fresh = Screen(page, None, screen.address)
+    assert settings(fresh) == shown
+    assert "The link asks for" not in fresh.text
+    assert fresh.address == screen.address
+
+
+def test_what_is_at_its_default_is_left_out_of_the_address_but_for_what_depends_on_the_device():
+    assert Screen("explore", None, {}).address == {"picture": ["all heads"]}
+
+
+def test_a_choice_is_kept_on_pages_that_were_not_visited_when_it_was_made():
+    screen = Screen("explore", None, {"query": "3 · dog", "scale": "logarithmic"})
+    screen.app.switch_page("pages/compare.py").run()
+    assert screen.app.selectbox(key="query").value == "3 · dog"
+    assert screen.app.button_group(key="scale").value == "logarithmic"
+    assert screen.address["query"] == ["3 · dog"]
+
+
+def test_a_text_too_long_for_an_address_is_kept_and_said_to_be_missing_in_the_link():
+    text = "the cat sat . " * 400
+    screen = Screen("explore", text, {})
+    assert "prompt" not in screen.address
+    assert screen.not_carried == ["all of the prompt, which is too long for an address"]
+    screen.app.switch_page("pages/compare.py").run()
+    assert screen.app.text_input(key="prompt").value == text
+
+
+@pytest.mark.parametrize(
+    ("page", "name", "asked"),
+    [
+        ("perplexity", "added", "2"),
+        ("generate", "unknown", "perhaps"),
+        ("generate", "opening", "1e309"),
+        ("generate", "writers", "99"),
+        ("generate", "browser_model", "2"),
+        ("generate", "start", "nowhere"),
+        ("benchmark", "source", "theirs"),
+        ("learn", "cost_width", "65"),
+        ("learn", "wish_subject", "nan"),
+        ("train", "rate", "-1"),
+        ("explore", "rows", ""),
+        ("explore", "picture", "none"),
+    ],
+)
+def test_a_wrong_value_of_any_parameter_is_named_and_left_out(page, name, asked):
+    screen = Screen(page, None, {name: asked})
+    assert f"The link asks for {name} = " in screen.text.replace("\\", "")
+    assert "which is not offered; it is left out." in screen.text
+    assert name not in screen.address or name == "picture"
