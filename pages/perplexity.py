@@ -2,13 +2,15 @@ from wordlm.ui.shell import PageEnds, inside_app
 
 inside_app()
 
+import math
+
 import streamlit as st
 
-from wordlm.measures import losses_of_probabilities, parse_probabilities, probability_table
+from wordlm.measures import probability_table
+from wordlm.numbers import count, written
 from wordlm.text import typed_words
-from wordlm.ui import blocks, charts, controls
+from wordlm.ui import address, blocks, charts, controls
 from wordlm.ui import perplexity as view
-from wordlm.ui.escape import for_markdown
 from wordlm.ui.glossary import explain, say
 from wordlm.ui.resources import checkpoint, models_beside, scores_of, vocabulary_of
 
@@ -20,24 +22,27 @@ explain(
     "For each target the model gave the right word some probability p. Its loss is −ln p; the mean of the losses is "
     "the *cross-entropy*; its exponential is the *perplexity*, which is 1 over the geometric mean of the probabilities."
 )
-typed = st.text_area(
-    "Probabilities of the right words, between commas, spaces or lines: 0.25, 25% or 1/4",
-    view.EXAMPLE_PROBABILITIES,
-    height=80,
-    key="probabilities",
-    bind="query-params",
+typed = address.area(
+    "probabilities", "Probabilities of the right words, between commas, spaces or lines: 0.25, 25% or 1/4", height=80
 )
-try:
-    probabilities = parse_probabilities(typed)
-except ValueError as error:
-    st.error(for_markdown(f"{error}."))
-else:
-    view.measures_row(losses_of_probabilities(probabilities))
-    if 0 in probabilities:
+logarithms = address.toggle(
+    "logarithms",
+    "They are log-probabilities",
+    help="Natural logarithms, as many services return them: −0.69 for a probability of about 0.5.",
+)
+reading = view.read_typed(typed, logarithms)
+if reading is not None:
+    view.measures_row(reading.losses)
+    if math.inf in reading.losses:
         say("A target with probability 0 has an infinite loss, so cross-entropy and perplexity are infinite.")
-    table = probability_table(probabilities)
-    blocks.number_table(table, "probabilities_table", alt="The loss of each target and the running mean", decimals=4)
-    view.one_more_prediction(probabilities)
+    blocks.number_table(
+        probability_table(reading),
+        "probabilities_table",
+        alt="The loss of each target and the running mean",
+        decimals=4,
+        limits=False,
+    )
+    view.one_more_prediction(reading.losses)
     explain(
         "Perplexity is no accuracy: a model can be right every time and still have a high one, if it is unsure. Nor "
         "is it a count of words, though a model that hesitates evenly between N words has perplexity N."
@@ -50,13 +55,13 @@ explain(
     f"{choice.checkpoint.name}."
 )
 controls.say_other_seed(choice)
-text = st.text_area("Text", view.EXAMPLE_TEXT, height=120, key="text", persist_state="session")
+text = address.area("text", "Text", height=120)
 words, ids = typed_words(text, vocab)
 if not words:
     st.info("There is no word to score yet. Type or paste a text above.")
     raise PageEnds
 if len(words) > view.MOST_WORDS:
-    st.warning(f"The text has {len(words):,} words; the first {view.MOST_WORDS:,} are scored.")
+    st.warning(f"The text has {count(len(words))} words; the first {count(view.MOST_WORDS)} are scored.")
     words, ids = words[: view.MOST_WORDS], ids[: view.MOST_WORDS]
 
 models = {c.name: c for c in (checkpoint(model, choice.seed) for model in models_beside(choice.checkpoint))}
@@ -66,7 +71,7 @@ chosen = scores[choice.checkpoint.name]
 
 view.warn_of_unknown(ids)
 view.measures_row(chosen.losses)
-view.shaded_words(words, ids, chosen.losses)
+view.shaded_words(text, words, ids, chosen.losses)
 word_table = view.word_score_table(words, ids, chosen, vocab)
 blocks.number_table(word_table, "words", alt="Probability, rank and loss of each word")
 
@@ -82,8 +87,8 @@ blocks.picture_and_table(
 )
 best, worst = model_table["perplexity"].idxmin(), model_table["perplexity"].idxmax()
 say(
-    f"{model_table['model'][best]} expects the text best, perplexity {model_table['perplexity'][best]:.4f}; "
-    f"{model_table['model'][worst]} worst, {model_table['perplexity'][worst]:.4f}."
+    f"{model_table['model'][best]} expects the text best, perplexity {written(model_table['perplexity'][best])}; "
+    f"{model_table['model'][worst]} worst, {written(model_table['perplexity'][worst])}."
 )
 explain("Where the models differ most, in nats.")
 blocks.number_table(view.disagreement_table(words, scores), "differ", alt="The words on which the models differ most")

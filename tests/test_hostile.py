@@ -222,6 +222,8 @@ PARAMETERS = [
     "story",
     "opening",
     "probabilities",
+    "logarithms",
+    "added",
     "unknown",
     "browser_model",
 ]

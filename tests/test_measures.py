@@ -5,7 +5,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wordlm.measures import losses_of_probabilities, parse_probabilities, perplexity, probability_table
+from wordlm.measures import (
+    Reading,
+    losses_of_probabilities,
+    parse_probabilities,
+    perplexity,
+    probability_table,
+    read_probabilities,
+)
 
 probability = st.floats(1e-12, 1)
 probabilities = st.lists(probability, min_size=1, max_size=50)
@@ -16,7 +23,7 @@ def cross_entropy(values) -> float:
 
 
 def test_the_example_of_the_definition():
-    table = probability_table([0.5, 0.25, 0.125])
+    table = probability_table(Reading((0.5, 0.25, 0.125)))
     assert table["loss, nats"].round(4).tolist() == [0.6931, 1.3863, 2.0794]
     assert table["loss, bits"].tolist() == pytest.approx([1, 2, 3])
     assert table["running mean, nats"].iloc[-1] == pytest.approx(1.3863, abs=5e-5)
@@ -49,7 +56,8 @@ def test_equal_probabilities_give_their_reciprocal(value, count):
 
 @given(probabilities)
 def test_the_running_mean_ends_at_the_cross_entropy(values):
-    assert probability_table(values)["running mean, nats"].iloc[-1] == pytest.approx(cross_entropy(values))
+    table = probability_table(Reading(tuple(values)))
+    assert table["running mean, nats"].iloc[-1] == pytest.approx(cross_entropy(values))
 
 
 def test_a_probability_of_zero_makes_the_perplexity_infinite():
@@ -113,3 +121,71 @@ def test_any_text_is_read_or_refused_with_a_sentence(text):
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=20))
 def test_what_is_written_is_read_back(values):
     np.testing.assert_array_equal(parse_probabilities(", ".join(map(repr, values))), values)
+
+
+@pytest.mark.parametrize(
+    ("text", "values", "example"),
+    [
+        ("0,5", [0.5], "0,5 is 0.5"),
+        ("0,1 0,1", [0.1, 0.1], "0,1 is 0.1"),
+        ("0,5; 0,25", [0.5, 0.25], "0,5 is 0.5"),
+        ("0,5, 0,25, 1", [0.5, 0.25, 1], "0,5 is 0.5"),
+        ("0,5\n0,25\n1/8", [0.5, 0.25, 0.125], "0,5 is 0.5"),
+        ("12,5% 50 %", [0.125, 0.5], "12,5% is 12.5%"),
+        ("7,5e-3", [0.0075], "7,5e-3 is 7.5e-3"),
+    ],
+)
+def test_decimal_commas_are_read_and_said(text, values, example):
+    reading = read_probabilities(text)
+    assert reading.values == pytest.approx(values)
+    assert example in reading.said
+
+
+@pytest.mark.parametrize("text", ["0.5,0.25", "1, 0, 0.5", "1,1,0", "0.5, 0.25", "1e-5,1e-6"])
+def test_a_list_with_commas_needs_no_word(text):
+    assert read_probabilities(text).said == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("0,1", "0,1 may be one number, 0.1, or two: write 0.1 or, with a space, 0 1"),
+        ("1,0", "1,0 may be one number"),
+        ("0,5,0,25", "entry 2, 5, is above 1: a probability lies from 0 to 1; if a comma is a decimal comma, write"),
+        ("2,5", "entry 1, 2.5, is above 1"),
+    ],
+)
+def test_a_comma_that_may_be_either_is_said_to_be(text, message):
+    with pytest.raises(ValueError) as error:
+        parse_probabilities(text)
+    assert message in str(error.value)
+
+
+@pytest.mark.parametrize("text", ["-0.69, -1.38", "−0,69 −1,38", "[-0.69, -1.38]", "-0.69\n-1.38"])
+def test_log_probabilities_are_read_when_the_reader_says_so(text):
+    reading = read_probabilities(text, logarithms=True)
+    assert reading.losses.tolist() == [0.69, 1.38]
+    with pytest.raises(ValueError, match="is below 0"):
+        read_probabilities(text)
+
+
+def test_log_probabilities_beyond_a_float_keep_their_loss():
+    table = probability_table(read_probabilities("-5000 0 -inf", logarithms=True))
+    assert table["ln p"].tolist() == [-5000, 0, -math.inf]
+    assert table["loss, nats"].tolist() == [5000, 0, math.inf]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [("-0.5 0.5", "entry 2, 0.5, is above 0"), ("50%", "entry 1, 50%, is not a number"), ("", "no probability yet")],
+)
+def test_what_is_no_log_probability_is_named(text, message):
+    with pytest.raises(ValueError) as error:
+        read_probabilities(text, logarithms=True)
+    assert message in str(error.value)
+
+
+@given(st.lists(st.floats(0.001, 0.999), min_size=2, max_size=20))
+def test_what_is_written_with_decimal_commas_is_read_back(values):
+    text = " ".join(f"{value:.6f}".replace(".", ",") for value in values)
+    assert parse_probabilities(text) == [float(f"{value:.6f}") for value in values]

@@ -1,5 +1,6 @@
 import base64
 import datetime
+import math
 import re
 
 import numpy as np
@@ -46,3 +47,9 @@ def test_a_report_holds_the_numbers_of_its_pictures_and_no_link_to_elsewhere():
     assert stored[0] == 0.4375
     assert 'src="http' not in text
     assert len(text) > 1_000_000  # the drawing library is inside
+
+
+def test_a_report_writes_its_numbers_by_the_one_rule():
+    text = report({"Weights": pd.DataFrame({"score": [-0.5, 1e-9, 1e300, math.nan], "steps": [1, 2, 3, 1320000]})})
+    assert "<td>−0.5000</td>" in text and "<td>1 × 10⁻⁹</td>" in text and "<td>1 × 10³⁰⁰</td>" in text
+    assert "<td>1,320,000</td>" in text

@@ -1,11 +1,25 @@
+import hashlib
 import json
+import unicodedata
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wordlm.text import BOS, PAD, SPECIALS, UNK, Vocab, encode_prompt, tokenize
+from wordlm.prepare_data import cut_subset
+from wordlm.text import (
+    BOS,
+    PAD,
+    SPECIALS,
+    UNK,
+    Vocab,
+    direction,
+    encode_prompt,
+    spaces_between,
+    tokenize,
+    typed_words,
+)
 
 ODD_PROMPT = "<s> </script> $x$ *a* :smile: &lt; _b_"
 
@@ -21,7 +35,7 @@ ODD_PROMPT = "<s> </script> $x$ *a* :smile: &lt; _b_"
         ("cafe\u0301 CAFÉ", ["café", "café"]),
         ("नमस्ते שלום", ["नमस्ते", "שלום"]),
         ("a\x00b\u200b c\u202e", ["a", "b", "c"]),
-        ("👩\u200d👩\u200d👧 ❤️!", ["👩\u200d👩\u200d👧", "❤️", "!"]),
+        ("👩\u200d👩\u200d👧 ❤️!", ["👩\u200d👩\u200d👧", "❤", "!"]),
         ("a_b-c", ["a", "_", "b", "-", "c"]),
         ("<PAD>", ["<", "pad", ">"]),
         ("", []),
@@ -130,3 +144,82 @@ def test_encoding_fills_the_context_from_the_right(text, context_len):
     expected = ([PAD] * context_len + everything)[-context_len:]
     np.testing.assert_array_equal(prompt.input_ids[0], expected)
     assert prompt.dropped + len(prompt.ids) == len(everything)
+
+
+# Characters as people paste them: apostrophes, quotes, hyphens, what nobody sees, ligatures, other letters, emoji.
+PASTED = "‘’´`′＇ʼ“”«»″‐‑−…\u00ad\u200b\u200c\u200d\u2060\ufeff\ufe0f\u20e3\u0301ﬁﬂĳＡｂ！𝐇𝐢❤👩שдaeit5 .\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "typed", "tokens"),
+    [
+        ("don´t don′t don＇t donʼt don’t", "don´t don′t don＇t donʼt don’t", "don't " * 5),
+        ("don`t it`s", "don`t it`s", "don't it's"),
+        ("spark\u00adling sand\u2060castle", "spark\u00adling sand\u2060castle", "sparkling sandcastle"),
+        ("ﬁsh and ﬂoor", "ﬁsh and ﬂoor", "fish and floor"),
+        ("5\ufe0f cats, 5\ufe0f\u20e3 cats", "5\ufe0f cats , 5\ufe0f\u20e3 cats", "5 cats , 5 cats"),
+        ("wait…", "wait …", "wait ."),
+        ("\ufeffonce up\u200bon a\u200c time", "once up\u200bon a time", "once upon a time"),
+        ("Ｈｅｌｌｏ！", "Ｈｅｌｌｏ ！", "hello !"),
+        ("𝐇𝐞𝐥𝐥𝐨 𝑐𝑎𝑡", "𝐇𝐞𝐥𝐥𝐨 𝑐𝑎𝑡", "hello cat"),
+        ("«Hello» ‹hat›", "« Hello » ‹ hat ›", "\" hello \" ' hat '"),
+        ("pop‑up", "pop ‑ up", "pop - up"),
+    ],
+)
+def test_characters_as_people_paste_them_stay_on_screen_and_are_read_as_the_plain_word(vocab, text, typed, tokens):
+    prompt = encode_prompt(text, vocab)
+    assert prompt.typed[1:] == tuple(typed.split(" "))
+    assert prompt.tokens[1:] == tuple(token if token in vocab else "<UNK>" for token in tokens.split())
+    assert typed_words(text, vocab)[0] == typed.split(" ")
+
+
+def test_an_ellipsis_that_a_vocabulary_knows_is_read_as_itself():
+    assert encode_prompt("a…", Vocab((*SPECIALS, "a", "."))).tokens[-1] == "."
+    assert encode_prompt("a…", Vocab((*SPECIALS, "a", ".", "…"))).tokens[-1] == "…"
+
+
+def test_a_character_after_a_joiner_is_not_lost():
+    assert tokenize("\u200d\u200dx") == ["x"]
+
+
+@given(st.text(PASTED) | st.text())
+def test_pasted_characters_give_no_empty_token_and_cutting_again_changes_nothing(text):
+    tokens = tokenize(text)
+    assert all(tokens)
+    assert not set("".join(tokens)) & set("\u00ad\u200b\u2060\ufeff\ufe0fﬁﬂ´′＇")
+    assert tokenize(" ".join(tokens)) == tokens
+
+
+@given(st.text(PASTED) | st.text())
+def test_what_is_seen_of_a_text_is_its_typed_words_in_their_order(text):
+    typed, ids = typed_words(text, Vocab((*SPECIALS, ".", "'", "it's")))
+    spaces = spaces_between(text, typed)
+    assert len(typed) == len(ids) == len(spaces)
+    rest = "".join(gap + word for gap, word in zip(spaces, typed, strict=True))
+    left_out = iter(
+        unicodedata.normalize("NFC", text).translate(dict.fromkeys(map(ord, "\r\v\f\x85\u2028\u2029"), "\n"))
+    )
+    assert all(character in left_out for character in rest.replace("\r", ""))
+    seen = [c for c in unicodedata.normalize("NFC", text) if unicodedata.category(c)[0] in "LNPS"]
+    assert [c for c in "".join(typed) if unicodedata.category(c)[0] in "LNPS"] == seen
+
+
+def test_the_token_stream_of_the_6000_stories_is_the_one_that_the_checkpoints_were_trained_on(real_stories):
+    digest = hashlib.sha256()
+    for story in cut_subset(real_stories):
+        digest.update("\n".join(tokenize(story)).encode() + b"\n\n")
+    assert digest.hexdigest() == "d2a92e635d863416e5d00577e5b6f79b10ad904f46c3dd4bd13c88eea4a33530"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("שלום cat", "rtl"), ("5, مرحبا", "rtl"), ("cat שלום", "ltr"), ("", "ltr"), ("5!", "ltr")],
+)
+def test_the_first_letter_gives_a_text_its_direction(text, expected):
+    assert direction(text) == expected
+
+
+def test_spaces_and_paragraphs_of_a_text_can_be_put_back():
+    text = "A cat.\r\n\r\nA  dog!\n"
+    typed = ["A", "cat", ".", "A", "dog", "!"]
+    assert spaces_between(text, typed) == ["", " ", "", "\n\n", "  ", ""]

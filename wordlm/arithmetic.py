@@ -13,6 +13,7 @@ import torch
 
 from wordlm.inspection import Inspection
 from wordlm.models import CausalAttentionLM
+from wordlm.numbers import written
 
 
 @dataclass(frozen=True)
@@ -112,9 +113,9 @@ def step_table(explained: WeightSteps) -> pd.DataFrame:
 
     def shown(value: np.ndarray) -> str:
         value = np.asarray(value, float)
-        return f"norm {np.linalg.norm(value):.4f}" if value.ndim else f"{value:.4f}"
+        return f"norm {written(np.linalg.norm(value))}" if value.ndim else written(value.item())
 
-    rows = [(s.name, s.formula, shown(s.by_hand), shown(s.model), f"{s.difference:.1e}") for s in explained.steps]
+    rows = [(s.name, s.formula, shown(s.by_hand), shown(s.model), s.difference) for s in explained.steps]
     return pd.DataFrame(rows, columns=["step", "formula", "by hand", "model", "difference"])
 
 

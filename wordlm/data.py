@@ -15,7 +15,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from wordlm.files import ARTIFACTS, read_json
+from wordlm.files import ARTIFACTS, read_json, text_of
 from wordlm.text import BOS, CONTEXT_LEN, EOS, PAD, Vocab, tokenize
 
 SOURCE_DATASET = "roneneldan/TinyStories"
@@ -195,7 +195,7 @@ def stories_in(content: bytes) -> list[str]:
     Raises `DataError` when it is not UTF-8 or holds fewer than `FEWEST_STORIES`.
     """
     try:
-        text = content.decode("utf-8-sig")
+        text = text_of(content)
     except UnicodeDecodeError as error:
         raise DataError(f"the text is not UTF-8 (byte {error.start:,}): save it as UTF-8 and try again") from error
     pieces = text.split(SEPARATOR) if SEPARATOR in text else re.split(r"\n\s*\n", text.replace("\r\n", "\n"))

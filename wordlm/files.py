@@ -1,5 +1,6 @@
 """Reading and writing the project's files: JSON, digests, and writes that are all or nothing."""
 
+import codecs
 import ctypes
 import hashlib
 import json
@@ -17,9 +18,18 @@ ARTIFACTS = REPOSITORY / "artifacts"
 def read_json(path: str | Path) -> Any:
     """Read a JSON file; a `ValueError` names the file when its text is no JSON."""
     try:
-        return json.loads(Path(path).read_text(encoding="utf-8"))
+        return json.loads(text_of(Path(path).read_bytes()))
     except ValueError as error:  # JSON and UTF-8 errors are both ValueErrors
         raise ValueError(f"{path} is not valid JSON: {error}") from error
+
+
+def text_of(content: bytes) -> str:
+    """Decode a text as people save it: UTF-8 with or without a byte-order mark, or UTF-16, which has one.
+
+    Raises `UnicodeDecodeError`, a `ValueError`, when it is neither.
+    """
+    utf_16 = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    return content.decode("utf-16" if utf_16 else "utf-8-sig")
 
 
 def write_json(path: str | Path, value: Any) -> None:

@@ -1,8 +1,8 @@
 """From typed text to the ids that a model reads, and back.
 
 One `tokenize` cuts stories and prompts alike. A token is a word (inner apostrophes kept: *don't*), a
-number, or one other visible character. Case, spaces, invisible characters and the shape of quotes are
-lost, and decoding cannot bring them back; `encode_prompt` keeps the typed form beside each token.
+number, or one other visible character. Case, spaces, invisible characters, ligatures and the shape of quotes
+are lost, and decoding cannot bring them back; `encode_prompt` keeps the typed form beside each token.
 """
 
 import json
@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 
@@ -23,29 +24,93 @@ SPECIALS = ("<PAD>", "<BOS>", "<EOS>", "<UNK>")
 VOCAB_SIZE = 4000
 CONTEXT_LEN = 64
 
-# One character for one, so that a span of the straightened text is a span of the typed one.
-_STRAIGHT = str.maketrans({"‘": "'", "’": "'", "‛": "'", "ʼ": "'", "“": '"', "”": '"', "„": '"', "‟": '"'})
+# What people type or paste in place of a plain mark, one character for one. The grave accent is no apostrophe here:
+# one of the 6,000 stories writes "it`s", and the models were trained on its three tokens; see `_read`.
+_STRAIGHT = dict.fromkeys(map(ord, "‘’‚‛ʼʹʻʽˊ´′‵＇՚ꞌ᾽᾿❛❜‹›"), "'")
+_STRAIGHT |= dict.fromkeys(map(ord, "“”„‟«»″‶ˮ〝〞〟❝❞＂"), '"')
+_STRAIGHT |= dict.fromkeys(map(ord, "‐‑‒−﹣"), "-") | {ord("―"): "—"}
 
+# Nobody sees these: soft hyphens, joiners and spaces without width, variation selectors, emoji tags. The last is the
+# frame of a key around a digit.
+_UNSEEN = [0xAD, 0x34F, *range(0x180B, 0x180F), 0x200B, *range(0x2060, 0x2065), 0xFEFF, *range(0xFE00, 0xFE10)]
+_UNSEEN += [*range(0xE0020, 0xE0080), *range(0xE0100, 0xE01F0), 0x20E3]
+
+
+def _plain_letters() -> dict[int, str]:
+    """Return what ligatures, letters of full width and letters for formulas are in plain letters."""
+    plain = {}
+    for code in [*range(0x130, 0x200), *range(0x2100, 0x2150), *range(0xFB00, 0xFB07), *range(0x1D400, 0x1D800)]:
+        form = unicodedata.normalize("NFKC", chr(code))
+        if form != chr(code) and form.isascii() and form.isalnum():
+            plain[code] = form
+    return plain | {code: chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)}
+
+
+_PLAIN = _plain_letters() | _STRAIGHT | dict.fromkeys(_UNSEEN, "")
+# Only these change the length of a text; without one, a span of the plain text is the same span of the typed one.
+_LONGER_OR_SHORTER = re.compile(f"[{''.join(chr(code) for code, form in _PLAIN.items() if len(form) != 1)}]")
+# They change how the character before them looks, so they stay with it.
+_LOOKS = re.compile("[\u20e3\ufe00-\ufe0f\U000e0020-\U000e007f\U000e0100-\U000e01ef]*")
+
+_CATEGORIES = [(chr(c), unicodedata.category(chr(c))) for c in (*range(0x1F000), *range(0xE0000, 0xE0080))]
 # Accents and vowel signs that Unicode keeps apart from their letter; `\w` does not cover them.
-_MARKS = "".join(chr(c) for c in range(0x300, 0x1F000) if unicodedata.category(chr(c)).startswith("M"))
+_MARKS = "".join(c for c, category in _CATEGORIES if category.startswith("M"))
+# Control and format characters and lone surrogates cannot be seen, so no token starts with one.
+_CONTROLS = "".join(c for c, category in _CATEGORIES if category in ("Cc", "Cf")) + "\ud800-\udfff"
 _LETTERS = rf"(?:[^\W\d_][{_MARKS}]*)+"
-_TOKEN = re.compile(
-    rf"{_LETTERS}(?:['\u200c\u200d]{_LETTERS})*"  # a word
-    r"|\d+(?:[.,]\d+)*"  # a number
-    rf"|\S[{_MARKS}]*(?:\u200d\S[{_MARKS}]*)*"  # one visible character, with what is joined to it
-)
 
 
-def _cut(text: str) -> list[tuple[str, str]]:
-    """Cut `text` into (typed form, token) pairs."""
+def _tokens(apostrophes: str) -> re.Pattern[str]:
+    return re.compile(
+        rf"{_LETTERS}(?:[{apostrophes}\u200c\u200d]{_LETTERS})*"  # a word
+        rf"|\d+(?:[.,]\d+)*[{_MARKS}]*"  # a number
+        rf"|[^\s{_CONTROLS}][{_MARKS}]*(?:\u200d[^\s\w{_CONTROLS}][{_MARKS}]*)*"  # one visible character or joined ones
+    )
+
+
+_TOKEN = _tokens("'")
+_TOKEN_OF_A_PROMPT = _tokens("'`")
+# Letters of the Latin script are written with no joiner; other scripts and emoji need theirs.
+_JOINER_IN_LATIN = re.compile("(?<=[a-z\u00c0-\u024f])[\u200c\u200d]")
+
+
+def _cut(text: str, pattern: re.Pattern[str] = _TOKEN) -> list[tuple[str, str]]:
+    """Cut `text` into (typed form, token) pairs. The typed forms are pieces of the text in NFC, in their order."""
+    if text.isascii():  # nothing to make plain
+        return [(match.group(), match.group().lower()) for match in pattern.finditer(text)]
     text = unicodedata.normalize("NFC", text)
-    straight = text.translate(_STRAIGHT)
-    # Control and format characters and lone surrogates cannot be seen, so they are no tokens.
-    return [
-        (text[match.start() : match.end()], match.group().lower())
-        for match in _TOKEN.finditer(straight)
-        if unicodedata.category(match.group()[0]) not in ("Cc", "Cf", "Cs")
-    ]
+    plain = text.translate(_PLAIN)
+    # For each plain character the place of the typed one.
+    places: Sequence[int] = range(len(text))
+    if _LONGER_OR_SHORTER.search(text):
+        places = [place for place, typed in enumerate(text) for _ in _PLAIN.get(ord(typed), typed)]
+    pairs = []
+    for match in pattern.finditer(plain):
+        last = places[match.end() - 1] + 1
+        typed = text[places[match.start()] : _LOOKS.match(text, last).end()]
+        token = match.group().lower()
+        if not token.isascii():
+            token = _JOINER_IN_LATIN.sub("", unicodedata.normalize("NFC", token))
+        pairs.append((typed, token))
+    return pairs
+
+
+def _read(text: str, vocab: "Vocab") -> list[tuple[str, str]]:
+    """Cut a prompt as `_cut` does; what `vocab` lacks is read as its plain form where it knows that.
+
+    Two forms stand in the stories and so are tokens of their own: an ellipsis, read as a full stop here, and a grave
+    accent between letters, read as an apostrophe.
+    """
+    pairs = []
+    for typed, token in _cut(text, _TOKEN_OF_A_PROMPT):
+        plain = "." if token == "…" else token.replace("`", "'")
+        if plain == token or token in vocab:
+            pairs.append((typed, token))
+        elif plain in vocab:
+            pairs.append((typed, plain))
+        else:
+            pairs += _cut(typed)
+    return pairs
 
 
 def tokenize(text: str) -> list[str]:
@@ -101,6 +166,9 @@ class Vocab:
     def _ids(self) -> dict[str, int]:
         # Without the specials: a story or prompt can never spell one.
         return {word: i for i, word in enumerate(self.itos) if i >= len(SPECIALS)}
+
+    def __contains__(self, token: str) -> bool:
+        return token in self._ids
 
     def encode(self, tokens: Iterable[str]) -> list[int]:
         """Return each token's id; an unknown one gives `UNK`."""
@@ -199,7 +267,7 @@ def encode_prompt(text: str, vocab: Vocab, context_len: int = CONTEXT_LEN) -> En
     The last `context_len` of these are kept, so `<BOS>` is the first to go; free slots on the left are PAD.
     An empty text is `<BOS>` alone.
     """
-    pairs = _cut(text)
+    pairs = _read(text, vocab)
     ids = (BOS, *vocab.encode(token for _, token in pairs))
     typed = (SPECIALS[BOS], *(surface for surface, _ in pairs))
     return EncodedPrompt(ids, typed, tuple(vocab.decode(ids)), context_len)
@@ -207,8 +275,25 @@ def encode_prompt(text: str, vocab: Vocab, context_len: int = CONTEXT_LEN) -> En
 
 def typed_words(text: str, vocab: Vocab) -> tuple[list[str], list[int]]:
     """Return the words of a text as typed and their ids, all of them and without a start mark."""
-    pairs = _cut(text)
+    pairs = _read(text, vocab)
     return [surface for surface, _ in pairs], vocab.encode(token for _, token in pairs)
+
+
+def spaces_between(text: str, typed: Sequence[str]) -> list[str]:
+    """Return the spaces and line breaks of `text` before each of its `typed_words`."""
+    text, end, spaces = unicodedata.normalize("NFC", text), 0, []
+    for word in typed:
+        start = text.index(word, end)
+        gap = text[end:start].replace("\r\n", "\n")
+        spaces.append("".join("\n" if c in "\r\v\f\x85\u2028\u2029" else c for c in gap if c.isspace()))
+        end = start + len(word)
+    return spaces
+
+
+def direction(text: str) -> Literal["ltr", "rtl"]:
+    """Return the direction of a text: that of its first letter, as Unicode's bidirectional algorithm has it."""
+    kinds = (unicodedata.bidirectional(character) for character in text)
+    return "rtl" if next((kind for kind in kinds if kind in ("L", "R", "AL")), "L") != "L" else "ltr"
 
 
 def left_pad(ids: Sequence[int], context_len: int = CONTEXT_LEN) -> np.ndarray:

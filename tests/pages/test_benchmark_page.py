@@ -130,6 +130,13 @@ def test_an_uploaded_comparison_is_kept_while_the_visitor_is_on_another_page(ope
     assert "comparison.json is still here" in screen.text.replace("\\", "")
 
 
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+def test_an_uploaded_comparison_with_a_byte_order_mark_is_read(open_page, ours, encoding):
+    screen = upload(open_page("benchmark"), json.dumps(ours).encode(encoding))
+    assert not screen.app.error
+    assert "yours" in screen.app.segmented_control(key="source").options
+
+
 def test_an_uploaded_comparison_is_seen_in_the_same_views(open_page, ours):
     ours["runs"]["attention"][0]["test_loss"] = 2.5
     ours["aggregate"]["attention"] = aggregate(ours["runs"]["attention"])

@@ -81,6 +81,10 @@ def test_the_text_is_shaded_by_the_chosen_head(open_page, rows_as_last):
     assert shades[2:] == pytest.approx(weights[2:, 2].tolist(), abs=1e-6)
 
 
+def number(written: str) -> float:
+    return float(written.replace("−", "-"))
+
+
 def test_the_steps_of_one_weight_are_the_models_and_agree_by_hand(open_page, details):
     screen = open_page(head="2")
     screen.app.selectbox(key="query").set_value("6 · red").run()
@@ -88,11 +92,11 @@ def test_the_steps_of_one_weight_are_the_models_and_agree_by_hand(open_page, det
     steps = screen.table("The calculation of the weight").set_index("step")
     found = details("a little dog found a red", "multihead_seed11")
     q, k = found["Q"][1, -1], found["K"][1, -4]
-    assert float(steps.loc["dot product", "by hand"]) == pytest.approx(q @ k, abs=1e-3)
-    assert float(steps.loc["scale", "model"]) == pytest.approx(q @ k / 4, abs=1e-3)
-    assert float(steps.loc["softmax", "model"]) == pytest.approx(found["weights"][1, -1, -4], abs=1e-4)
+    assert number(steps.loc["dot product", "by hand"]) == pytest.approx(q @ k, abs=1e-3)
+    assert number(steps.loc["scale", "model"]) == pytest.approx(q @ k / 4, abs=1e-3)
+    assert number(steps.loc["softmax", "model"]) == pytest.approx(found["weights"][1, -1, -4], abs=1e-4)
     assert list(steps.index[-4:]) == ["concatenate", "output projection", "residual", "logit"]
-    assert steps["difference"].astype(float).max() < 1e-4
+    assert steps["difference"].max() < 1e-4
     terms = screen.table("The dot product term by term")
     np.testing.assert_allclose(terms["q × k"], q * k, atol=1e-5)
     assert terms["running sum"].iloc[-1] == pytest.approx(q @ k, abs=1e-4)

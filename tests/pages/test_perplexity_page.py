@@ -1,6 +1,7 @@
 """The Perplexity page without a browser."""
 
 import math
+import re
 
 import numpy as np
 import pytest
@@ -33,8 +34,56 @@ def test_a_zero_is_infinite_in_words(open_page):
     screen = open_page("perplexity")
     screen.app.text_area(key="probabilities").set_value("0.5, 0").run()
     assert not screen.app.exception
-    assert metrics(screen)[:4] == ["infinite", "infinite", "infinite", "0.0000"]
+    assert metrics(screen)[:4] == ["infinite", "infinite", "infinite", "0"]
     assert "infinite loss" in screen.text
+
+
+@pytest.mark.parametrize(
+    ("typed", "perplexity", "mean"), [("1e-300", "1 × 10³⁰⁰", "1 × 10⁻³⁰⁰"), ("0.00002", "50,000.0000", "2 × 10⁻⁵")]
+)
+def test_a_number_that_does_not_fit_is_a_power_of_ten_and_never_0(open_page, typed, perplexity, mean):
+    screen = open_page("perplexity", probabilities=typed)
+    assert metrics(screen)[2:4] == [perplexity, mean]
+
+
+def test_a_decimal_comma_is_read_and_said(open_page):
+    screen = open_page("perplexity", probabilities="0,5 0,25 0,125")
+    assert metrics(screen)[:4] == ["1.3863", "2.0000", "4.0000", "0.2500"]
+    assert "Read with decimal commas: 0,5 is 0.5." in screen.text.replace("\\", "")
+    assert "For two numbers type a space after the comma." in screen.text.replace("\\", "")
+
+
+def test_log_probabilities_are_read_on_the_reader_s_word_and_a_link_restores_it(open_page):
+    screen = open_page("perplexity", probabilities="-0.6931471806, -1.3862943611, -2.0794415417")
+    assert "are they log-probabilities?" in screen.app.error[0].value.replace("\\", "")
+    screen.app.toggle(key="logarithms").set_value(True).run()
+    assert metrics(screen)[:4] == ["1.3863", "2.0000", "4.0000", "0.2500"]
+    screen = open_page("perplexity", probabilities="-5000 -5000", logarithms="true")
+    assert metrics(screen)[2:4] == ["2.968 × 10²¹⁷¹", "3.37 × 10⁻²¹⁷²"]
+    assert screen.table("The loss of each target")["ln p"].tolist() == [-5000, -5000]
+    screen.app.text_area(key="probabilities").set_value("0.5").run()
+    assert "are they probabilities?" in screen.app.error[0].value
+
+
+@pytest.mark.parametrize("value", ["", "nonsense", "1e309"])
+def test_a_wrong_value_of_the_control_in_a_link_breaks_nothing(open_page, value):
+    assert metrics(open_page("perplexity", logarithms=value))[2] == "4.0000"
+
+
+def shaded(screen) -> str:
+    return next(e.proto.body for e in screen.app.get("html") if 'class="surprisal"' in e.proto.body)
+
+
+def test_paragraphs_and_spaces_of_a_text_stay_in_the_shaded_text(open_page):
+    screen = open_page("perplexity")
+    screen.app.text_area(key="text").set_value("A cat sat.\n\nA dog ran!").run()
+    assert re.sub("<[^>]*>", "", shaded(screen)) == "A cat sat.\n\nA dog ran!"
+
+
+def test_a_text_runs_in_its_own_direction_and_not_word_by_word(open_page):
+    screen = open_page("perplexity")
+    screen.app.text_area(key="text").set_value("שלום עולם").run()
+    assert 'dir="auto"' in shaded(screen) and "<bdi>" not in shaded(screen)
 
 
 @pytest.mark.parametrize(("typed", "message"), [("0.5, x", "entry 2, x, is not a number"), ("", "no probability yet")])
@@ -107,7 +156,7 @@ def test_odd_words_are_shown_as_typed(open_page):
     assert not screen.app.exception
     words = screen.table("Probability, rank and loss of each word")["word"]
     assert [word.split(" · ", 1)[1] for word in words[:7]] == ["<", "s", ">", "<", "/", "script", ">"]
-    assert "<bdi>&lt;</bdi>" in screen.text
+    assert ">&lt;</span>" in screen.text
     assert "<s>" not in screen.text
 
 

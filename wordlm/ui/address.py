@@ -42,7 +42,7 @@ class OneOf:
         """Return what a link says. Raises `ValueError` where that is not offered."""
         if self.options is None and texts[0]:
             return texts[0]
-        return {str(option): option for option in self.options or ()}[texts[0]]
+        return {_written(option): option for option in self.options or ()}[texts[0]]
 
 
 @dataclass(frozen=True)
@@ -126,13 +126,10 @@ PARAMETERS: dict[str, Parameter] = {
     "off": Several(),
     "fill": OneOf(get_args(Fill), "zero"),
     # Perplexity
-    "probabilities": Text("0.5, 0.25, 0.125"),
+    "probabilities": Text("0.5, 0.25, 0.125", "all of the probabilities"),
+    "logarithms": Switch(),
     "added": OneOf(
-        (
-            *("0", "1e-06", "1e-05", "0.0001", "0.001", "0.01", "0.05"),
-            *("0.1", "0.2", "0.3", "0.4", "0.5", "0.6", "0.7", "0.8", "0.9", "0.99", "1"),
-        ),
-        "0.001",
+        (0.0, 1e-6, 1e-5, 1e-4, 0.001, 0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.99, 1.0), 0.001
     ),
     "text": Text(
         "Once upon a time there was a little boy named Tom. Tom had a red boat. One day he took the boat to the river. "

@@ -7,6 +7,7 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
+from wordlm.files import text_of
 from wordlm.results import (
     YOURS,
     against_best,
@@ -36,7 +37,7 @@ def uploaded_comparison() -> dict | None:
     if st.session_state[_OWN] is None:
         st.caption(f"{for_markdown(name)} is still here. Another file takes its place.")
     try:
-        return check_comparison(json.loads(content.decode("utf-8")))
+        return check_comparison(json.loads(text_of(content)))
     except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
         st.error(f"The file is no JSON text: {type(error).__name__}. Choose the comparison.json in your output folder.")
     except ValueError as error:

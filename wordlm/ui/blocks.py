@@ -1,6 +1,7 @@
 """What several pages draw: sentences, tables with their download, checks, the buttons to take a view along."""
 
 import datetime
+import html
 
 import numpy as np
 import pandas as pd
@@ -8,12 +9,14 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from wordlm.inspection import Checks
+from wordlm.numbers import count, scientific, written
 from wordlm.text import UNK, EncodedPrompt
 from wordlm.ui.address import not_carried
 from wordlm.ui.charts import MENU, head_hue
 from wordlm.ui.escape import for_markdown, label_html, shortened
 from wordlm.ui.report import html_report
 from wordlm.ui.resources import Checkpoint
+from wordlm.ui.tables import written_table
 
 
 def say_what_was_read(prompt: EncodedPrompt) -> None:
@@ -42,11 +45,11 @@ def heads_in_words(rows: np.ndarray, reading: EncodedPrompt, shown: int) -> None
     said = []
     for head, row in enumerate(rows):
         key, unseen = int(row.argmax()), row[: len(row) - shown]
-        earlier = f"; {unseen.sum():.3f} on {counted(len(unseen), 'earlier word')} not in the picture"
+        earlier = f"; {html.escape(written(float(unseen.sum()), 3, limit=True))} on {counted(len(unseen), 'earlier word')} not in the picture"
         said.append(
             f'<span><i style="background:{head_hue(head)}"></i>head {head + 1}: '
             f"<b>{label_html(reading.typed[-1])}</b> looks most at <b>{label_html(reading.labels[key])}</b>, "
-            f"{row[key]:.3f}{earlier if len(unseen) else ''}</span>"
+            f"{html.escape(written(row[key], 3, limit=True))}{earlier if len(unseen) else ''}</span>"
         )
     st.html(f'<div class="heads-said">{"".join(said)}</div>')
 
@@ -70,21 +73,20 @@ def number_table(
     alt: str,
     index: bool = False,
     decimals: int = 3,
+    limits: bool = True,
     help: dict[str, str] | None = None,
 ) -> None:
-    """Draw a table and, under it, its download as CSV."""
-    numbers = {
-        column: st.column_config.NumberColumn(format=f"%.{decimals}f", help=(help or {}).get(column))
-        for column, dtype in table.dtypes.items()
-        if pd.api.types.is_float_dtype(dtype)
-    }
-    st.dataframe(table, hide_index=not index, column_config=numbers, alt=alt)
+    """Draw a table, its numbers as `written_table` writes them, and under it its download as CSV."""
+    helps = {column: st.column_config.Column(help=text) for column, text in (help or {}).items()}
+    st.dataframe(
+        written_table(table, decimals, limits=limits), hide_index=not index, column_config=helps or None, alt=alt
+    )
     _csv_button(table, name, index=index)
 
 
 def text_table(table: pd.DataFrame, name: str, *, alt: str) -> None:
     """Draw a short table whole, with its download as CSV."""
-    st.dataframe(table, hide_index=True, height="content", alt=alt)
+    st.dataframe(written_table(table, 4, limits=False), hide_index=True, height="content", alt=alt)
     _csv_button(table, name, index=False)
 
 
@@ -118,15 +120,15 @@ def check_strip(*checks: Checks, drawn: float | None = None) -> None:
     """
     row_sum, masked, forward = (max(getattr(c, law) for c in checks) for law in ("row_sum", "masked", "forward"))
     laws = [
-        (row_sum < Checks.TOLERANCE, f"every row of weights sums to 1 (largest error {row_sum:.1e})"),
-        (masked == 0, f"masked cells are exactly 0 (largest {masked:g})"),
+        (row_sum < Checks.TOLERANCE, f"every row of weights sums to 1 (largest error {scientific(row_sum)})"),
+        (masked == 0, f"masked cells are exactly 0 (largest {scientific(masked)})"),
         (
             forward < Checks.TOLERANCE,
-            f"the prediction rests on these very numbers (forward and forward_details differ by {forward:.1e})",
+            f"the prediction rests on these very numbers (forward and forward_details differ by {scientific(forward)})",
         ),
     ]
     if drawn is not None:
-        law = f"the picture's row is that of the word's own reading (largest difference {drawn:.1e})"
+        law = f"the picture's row is that of the word's own reading (largest difference {scientific(drawn)})"
         laws.append((drawn < Checks.TOLERANCE, law))
     items = "".join(f"<span>{'✓' if holds else '✗ FAILS:'} {text}</span>" for holds, text in laws)
     st.html(f'<div class="checks" role="status" aria-label="checks">{items}</div>')
@@ -134,7 +136,7 @@ def check_strip(*checks: Checks, drawn: float | None = None) -> None:
 
 def counted(number: int, thing: str) -> str:
     """Return "1 update" or "1,200 updates"."""
-    return f"{number:,} {thing}{'' if number == 1 else 's'}"
+    return f"{count(number)} {thing}{'' if number == 1 else 's'}"
 
 
 def quoted(prompt: EncodedPrompt, place: int) -> str:

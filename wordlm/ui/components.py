@@ -8,11 +8,12 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from wordlm.text import SPECIALS, UNK, EncodedPrompt
+from wordlm.text import SPECIALS, UNK, EncodedPrompt, direction
 
 _TOKENS_JS = """
 export default function ({ data, parentElement, setTriggerValue }) {
   const row = parentElement.querySelector(".tokens");
+  row.dir = data.direction;
   const focused = [...row.children].indexOf(parentElement.activeElement ?? document.activeElement);
   row.replaceChildren(...data.tokens.map((token, i) => {
     const button = document.createElement("button");
@@ -24,6 +25,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
       button.style.background = `color-mix(in srgb, ${data.hue} ${Math.round(token.shade * 45)}%, transparent)`;
     const word = document.createElement("b"), note = document.createElement("small");
     word.dir = "auto";
+    note.dir = "ltr";
     word.textContent = token.typed;
     note.textContent = token.note;
     button.append(word, note);
@@ -142,6 +144,7 @@ def token_row(
 ) -> None:
     """Draw the kept tokens as typed, each with a note below; pressing one calls `on_pick` with its index.
 
+    The row runs in the direction of the text.
     `shades` (n,) from 0 to 1 tint the tokens with `hue`; None leaves one as it is.
     """
     tokens = [
@@ -159,7 +162,12 @@ def token_row(
         if (place := st.session_state[key].picked) is not None:
             on_pick(int(place))
 
-    _registered()["tokens"](key=key, data={"tokens": tokens, "chosen": chosen, "hue": hue}, on_picked_change=picked)
+    words = " ".join(word for word, place in zip(prompt.typed, prompt.positions, strict=True) if place)
+    _registered()["tokens"](
+        key=key,
+        data={"tokens": tokens, "chosen": chosen, "hue": hue, "direction": direction(words)},
+        on_picked_change=picked,
+    )
 
 
 def id_notes(prompt: EncodedPrompt) -> list[str]:

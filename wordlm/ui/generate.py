@@ -12,6 +12,7 @@ from wordlm.data import DataError, StoryStream
 from wordlm.engines import OnnxEngine, TorchEngine
 from wordlm.files import ARTIFACTS
 from wordlm.generation import Choice, Decoding, Engine, Generation, join_words, story_text
+from wordlm.numbers import count, percent, written
 from wordlm.starts import opening_of
 from wordlm.text import BOS, EOS, SPECIALS, UNK, Vocab, typed_words
 from wordlm.ui import address
@@ -141,9 +142,9 @@ def warn_of_unknown_start(start: Start) -> None:
     words = start.ids[1:]
     unknown = words.count(UNK)
     if unknown:
-        share = 100 * unknown / len(words)
+        share = percent(unknown / len(words), 0)
         st.caption(
-            f"{unknown} of {len(words)} words of the start ({share:.0f} %) are unknown to the vocabulary; the model "
+            f"{unknown} of {len(words)} words of the start ({share}) are unknown to the vocabulary; the model "
             "reads each as `<UNK>`."
         )
 
@@ -151,6 +152,7 @@ def warn_of_unknown_start(start: Start) -> None:
 def story_html(start: Start, story: Generation, chosen: Checkpoint) -> str:
     """Return start and story as HTML; a new word is tinted by its probability and links to Explore at that moment.
 
+    The story runs in the direction of its start, since single words would keep the order of the page.
     An own model's words link to nothing: a new tab is a new session, which does not have it.
     """
     words, read, vocab = [], [start.text], start.vocab
@@ -161,8 +163,9 @@ def story_html(start: Start, story: Generation, chosen: Checkpoint) -> str:
         view = urlencode({"prompt": " ".join(read), "model": chosen.model, "seed": chosen.seed})
         tint = f"background: color-mix(in srgb, {ACCENT} {round(45 * choice.probability)}%, transparent)"
         link = "" if chosen.digest else f' href="./?{html.escape(view)}" target="_blank"'
-        words.append(f'<a{link} style="{tint}" title="{choice.probability:.3f}">{for_html(vocab.itos[choice.id])}</a>')
-    return f'<div class="story"><em>{for_html(start.text)}</em> {" ".join(words)}</div>'
+        chance = html.escape(written(choice.probability, 3, limit=True))
+        words.append(f'<a{link} style="{tint}" title="{chance}">{html.escape(vocab.itos[choice.id])}</a>')
+    return f'<div class="story" dir="auto"><em>{html.escape(start.text)}</em> {" ".join(words)}</div>'
 
 
 Stories = dict[str, tuple[Checkpoint, Generation]]
@@ -198,7 +201,7 @@ def choice_table(story: Generation, vocab: Vocab) -> pd.DataFrame:
     """Return each decision: `call`, `word`, `probability`, `alternatives`, `ms`."""
 
     def listed(choice: Choice) -> str:
-        return "  ".join(f"{vocab.itos[i]} {p:.3f}" for i, p in choice.alternatives)
+        return "  ".join(f"{vocab.itos[i]} {written(p, 3, limit=True)}" for i, p in choice.alternatives)
 
     return pd.DataFrame(
         [
@@ -216,7 +219,9 @@ def report_table(stories: Stories) -> pd.DataFrame:
 
 
 def _shown(value: object) -> str:
-    return f"{value:.3f}" if isinstance(value, float) else str(value)
+    if isinstance(value, float):
+        return written(value, 3)
+    return count(value) if type(value) is int else str(value)
 
 
 def export_json(start: Start, stories: Stories) -> str:

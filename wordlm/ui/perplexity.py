@@ -1,29 +1,43 @@
 """What the Perplexity page draws: losses of typed probabilities, a text shaded by surprisal."""
 
+import html
 import math
+from contextlib import suppress
 
 import numpy as np
 import pandas as pd
 import streamlit as st
 
-from wordlm.measures import losses_of_probabilities, perplexity
+from wordlm.measures import Reading, losses_of_probabilities, perplexity, read_probabilities
+from wordlm.numbers import count, percent, short, written, written_exp
 from wordlm.scoring import WordScores
-from wordlm.text import SPECIALS, UNK, Vocab
+from wordlm.text import SPECIALS, UNK, Vocab, spaces_between
+from wordlm.ui import address
 from wordlm.ui.charts import ACCENT
-from wordlm.ui.escape import for_html
+from wordlm.ui.escape import as_sentence, for_markdown
 from wordlm.ui.glossary import say
 
-EXAMPLE_PROBABILITIES = "0.5, 0.25, 0.125"
-EXAMPLE_TEXT = (
-    "Once upon a time there was a little boy named Tom. Tom had a red boat. One day he took the boat to the river. "
-    "The river was cold and fast. The boat went away, and Tom was sad. Then a big bird came and brought it back."
-)
 MOST_WORDS = 10_000
 
 
-def in_words(loss: float) -> str:
-    """Return a loss in nats with four decimals, or "infinite"."""
-    return "infinite" if math.isinf(loss) else f"{loss:.4f}"
+def read_typed(typed: str, logarithms: bool) -> Reading | None:
+    """Read the typed probabilities and say how, where that is not plain; None, with the reason said, where not."""
+    try:
+        reading = read_probabilities(typed, logarithms=logarithms)
+    except ValueError as error:
+        hint = ""
+        with suppress(ValueError):
+            read_probabilities(typed, logarithms=not logarithms)
+            hint = (
+                " All entries are from 0 to 1: are they probabilities? Then switch the control above off."
+                if logarithms
+                else " All entries are at most 0: are they log-probabilities? Then switch the control above on."
+            )
+        st.error(as_sentence(error) + for_markdown(hint))
+        return None
+    if reading.said:
+        st.info(for_markdown(reading.said))
+    return reading
 
 
 def measures_row(losses: np.ndarray) -> None:
@@ -32,30 +46,23 @@ def measures_row(losses: np.ndarray) -> None:
     for column, (label, value) in zip(
         st.columns(4),
         [
-            ("Cross-entropy, nats per target", in_words(mean)),
-            ("Cross-entropy, bits per target", in_words(mean / math.log(2))),
-            ("Perplexity", in_words(perplexity(mean))),
-            ("Geometric mean probability", f"{math.exp(-mean):.4f}"),
+            ("Cross-entropy, nats per target", written(mean)),
+            ("Cross-entropy, bits per target", written(mean / math.log(2))),
+            ("Perplexity", written_exp(mean)),
+            ("Geometric mean probability", written_exp(-mean)),
         ],
         strict=True,
     ):
         column.metric(label, value)
 
 
-def one_more_prediction(probabilities: list[float]) -> None:
+def one_more_prediction(losses: np.ndarray) -> None:
     """Let the visitor add one prediction and see how it moves the whole."""
-    added = st.select_slider(
-        "Add one more prediction with probability",
-        [0.0, 1e-6, 1e-5, 1e-4, 0.001, 0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.99, 1.0],
-        value=0.001,
-        format_func=lambda p: f"{p:g}",
-        key="added",
-        bind="query-params",
-    )
-    before, after = (float(losses_of_probabilities(p).mean()) for p in (probabilities, [*probabilities, added]))
+    added = address.stops("added", "Add one more prediction with probability", format_func=short)
+    before, after = float(losses.mean()), float(np.append(losses, losses_of_probabilities([added])).mean())
     say(
-        f"With it the cross-entropy goes from {in_words(before)} to {in_words(after)} nats, the perplexity from "
-        f"{in_words(perplexity(before))} to {in_words(perplexity(after))}."
+        f"With it the cross-entropy goes from {written(before)} to {written(after)} nats, the perplexity from "
+        f"{written_exp(before)} to {written_exp(after)}."
     )
     if added == 0:
         say(
@@ -64,15 +71,18 @@ def one_more_prediction(probabilities: list[float]) -> None:
         )
 
 
-def shaded_words(typed: list[str], ids: list[int], losses: np.ndarray) -> None:
-    """Draw the text with each word tinted by its surprisal, from none at 0 to full at 10 nats."""
+def shaded_words(text: str, typed: list[str], ids: list[int], losses: np.ndarray) -> None:
+    """Draw the text with each word tinted by its surprisal, from none at 0 to full at 10 nats.
+
+    It runs in its own direction and keeps its spaces and paragraphs, so words are no islands of their own direction.
+    """
     words = []
-    for word, id_, loss in zip(typed, ids, losses, strict=True):
+    for space, word, id_, loss in zip(spaces_between(text, typed), typed, ids, losses, strict=True):
         share = min(45, round(4.5 * float(loss)))  # no deeper, so that the words stay readable
         style = f"background: color-mix(in srgb, {ACCENT} {share}%, transparent)"
         sort = ' class="unknown"' if id_ == UNK else ""
-        words.append(f'<span{sort} style="{style}" title="{loss:.3f} nats">{for_html(word)}</span>')
-    st.html(f'<div class="surprisal">{" ".join(words)}</div>')
+        words.append(f'{space}<span{sort} style="{style}" title="{written(loss, 3)} nats">{html.escape(word)}</span>')
+    st.html(f'<div class="surprisal" dir="auto">{"".join(words).lstrip()}</div>')
 
 
 def word_score_table(typed: list[str], ids: list[int], scores: WordScores, vocab: Vocab) -> pd.DataFrame:
@@ -117,8 +127,9 @@ def warn_of_unknown(ids: list[int]) -> None:
     unknown = ids.count(UNK)
     if unknown:
         st.warning(
-            f"{unknown:,} of {len(ids):,} words ({100 * unknown / len(ids):.1f} %) are unknown to the vocabulary. Each "
-            f"is scored as {SPECIALS[UNK]}, which can be easy to expect, so the loss says less about such a text."
+            f"{count(unknown)} of {count(len(ids))} words ({percent(unknown / len(ids))}) are unknown to the "
+            f"vocabulary. Each is scored as {SPECIALS[UNK]}, which can be easy to expect, so the loss says less about "
+            "such a text."
         )
 
 
@@ -126,8 +137,8 @@ def other_units(total_nats: float, typed: list[str]) -> pd.DataFrame:
     """Return one total loss shared out over other units: `shared out over`, `number`, `perplexity`."""
     letters = sum(map(len, typed))
     st.html(
-        f"<p>The words scored above cost {total_nats:.1f} nats in all. Shared out over other units, the same total "
-        "gives another perplexity; another tokenizer would change the total, too.</p>"
+        f"<p>The words scored above cost {written(total_nats, 1)} nats in all. Shared out over other units, the same "
+        "total gives another perplexity; another tokenizer would change the total, too.</p>"
     )
     return pd.DataFrame(
         [

@@ -8,6 +8,7 @@ import plotly.graph_objects as go
 
 from wordlm.ui.charts import MENU
 from wordlm.ui.resources import Checkpoint, weights_digest
+from wordlm.ui.tables import table_texts
 
 # The app's own charts save PNG; those of the report save SVG.
 _MENU = MENU | {"toImageButtonOptions": {"format": "svg"}}
@@ -41,7 +42,7 @@ def html_report(
         drawn = figure.to_html(full_html=False, include_plotlyjs=place == 0, config=_MENU)
         parts.append(f"<h2>{html.escape(name)}</h2>{drawn}")
     for name, table in tables.items():
-        rows = table.to_html(float_format="{:.4f}".format, escape=True, border=0)
+        rows = table_texts(table, 4).to_html(escape=True, border=0)
         parts.append(f'<h2>{html.escape(name)}</h2><div class="table">{rows}</div>')
     return (
         f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{html.escape(title)}</title>'
