@@ -61,9 +61,7 @@ def load_model_npz(
     for key, array in arrays.items():
         if array.dtype.kind != "f" or not np.isfinite(array).all():
             raise ValueError(f"{name}: array {key} holds values that are not finite numbers")
-    wanted = vocab_sha256 or Vocab.load(ARTIFACTS / "vocab.json").sha256
-    if metadata.get("vocab_sha256") != wanted:
-        raise ValueError(f"{name}: array {METADATA} names another vocabulary than the one in use")
+    _check_vocabulary(name, metadata, vocab_sha256 or Vocab.load(ARTIFACTS / "vocab.json").sha256)
 
     model.load_state_dict({key: torch.from_numpy(array.astype(np.float32)) for key, array in arrays.items()})
     return metadata, model
@@ -113,6 +111,11 @@ def _check_identity(name: object, metadata: dict[str, Any], wanted: Identity) ->
         raise ValueError(f"{name}: array {METADATA} says that this is {found}, the model to load it into is {wanted}")
 
 
+def _check_vocabulary(name: object, metadata: dict[str, Any], wanted: str) -> None:
+    if metadata.get("vocab_sha256") != wanted:
+        raise ValueError(f"{name}: array {METADATA} names another vocabulary than the one in use")
+
+
 def _read_array(name: object, archive: zipfile.ZipFile, key: str, shape: tuple[int, ...] | None = None) -> np.ndarray:
     """Read one array. What its header announces is checked before room is made for it."""
     try:
@@ -144,6 +147,14 @@ def _read_metadata(name: object, archive: zipfile.ZipFile) -> dict[str, Any]:
     return metadata
 
 
+def list_checkpoints(folder: Path) -> list[Path]:
+    """Return the `.npz` files of a folder by name. Raises `ValueError` when there is none."""
+    paths = sorted(folder.glob("*.npz"))
+    if not paths:
+        raise ValueError(f"{folder} holds no .npz file" if folder.is_dir() else f"{folder} is no folder")
+    return paths
+
+
 def open_checkpoint(
     path: str | Path | BinaryIO, vocab: Vocab | None = None
 ) -> tuple[dict[str, Any], LanguageModel, Vocab]:
@@ -155,6 +166,7 @@ def open_checkpoint(
     name = getattr(path, "name", path)
     metadata = read_metadata(path)
     vocab = vocab or _vocabulary_in(name, metadata) or Vocab.load(ARTIFACTS / "vocab.json")
+    _check_vocabulary(name, metadata, vocab.sha256)  # before a size that follows from it is found wrong
     try:
         kind, heads = stated_identity(metadata.get("kind"), metadata.get("heads"))
         model = build_model(kind, len(vocab), heads=heads if kind == "multihead" else None)
