@@ -130,7 +130,7 @@ DAMAGE = {
     "the heads are no number": (saying(heads=True), "heads must be a whole number, got True"),
     "the metadata is no JSON": (with_array("metadata", np.array("{")), "metadata is not JSON"),
     "the metadata is no object": (with_array("metadata", np.array("3")), "metadata must hold a JSON object"),
-    "the file is text": (lambda path: path.write_text("hello"), "no complete .npz"),
+    "the file is text": (lambda path: path.write_text("hello", encoding="utf-8"), "no complete .npz"),
     "the file is empty": (lambda path: path.write_bytes(b""), "no complete .npz"),
 }
 

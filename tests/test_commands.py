@@ -280,3 +280,34 @@ def test_an_onnx_file_that_is_no_language_model_is_refused(tmp_path):
     onnx.save(model, tmp_path / "other.onnx")
     with pytest.raises(ValueError, match=r"other\.onnx is another ONNX model: it does not turn ids into logits"):
         OnnxEngine(tmp_path / "other.onnx")
+
+
+def in_a_process(*command: str) -> subprocess.CompletedProcess:
+    return subprocess.run([sys.executable, *command], capture_output=True, text=True, encoding="utf-8", cwd=REPOSITORY)
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "options", "said"),
+    [
+        ("training", ["--data-dir", "work/nowhere"], "python -m wordlm.prepare_data --profile dgx"),
+        ("training", ["--steps", "0"], "0 is no whole number from 10"),
+        ("load", ["--sessions", "0"], "0 is no whole number from 1"),
+        ("pages", ["--repeats", "-1"], "-1 is no whole number from 3"),
+    ],
+)
+def test_wrong_input_ends_a_benchmark_with_one_line(benchmark, options, said):
+    done = in_a_process("-m", f"tests.benchmarks.{benchmark}", *options)
+    assert done.returncode != 0
+    assert said in done.stderr
+    assert done.stderr.startswith("error: ") and done.stderr.count("\n") == 1
+
+
+def test_benchmarks_call_what_pages_share_without_a_word_from_streamlit():
+    program = (
+        "import tests.benchmarks\n"
+        "from wordlm.ui.resources import checkpoint, model_of, vocabulary\n"
+        "model_of(checkpoint('4', 11)), vocabulary()\n"
+    )
+    done = in_a_process("-c", program)
+    assert done.returncode == 0
+    assert done.stderr == ""

@@ -96,7 +96,7 @@ def _exported() -> dict[str, Checkpoint]:
 def _keep_what_came() -> None:
     """Keep what the browser sent until the page has come to it: a change elsewhere may end this run before that."""
     for name, key in (("wanted", _WANTED), ("story", _STORY)):
-        if (came := st.session_state[_KEY][name]) is not None:
+        if (came := st.session_state[_KEY].get(name)) is not None:
             st.session_state[key] = came
 
 
