@@ -171,7 +171,7 @@ RECORDS = [
     ),
     (lambda runs: change(runs / "attention_seed11.json", seed=29), "is the record of attention_seed29"),
     (lambda runs: change(runs / "multihead_seed11.json", heads=8), "group 'multihead' with heads = 8"),
-    (lambda runs: change(runs / "attention_seed11.json", heads=None), "group 'attention' with heads = None"),
+    (lambda runs: change(runs / "attention_seed11.json", heads=None), "runs.attention[0].heads must be 1"),
     (lambda runs: change(runs / "attention_seed11.json", test_loss="low"), "is no record of a run"),
     (lambda runs: write_json(runs / "attention_seed11.json", []), "is no record of a run"),
     (lambda runs: (runs / "copy.json").write_bytes((runs / "attention_seed11.json").read_bytes()), "copy.json"),
