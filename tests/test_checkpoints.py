@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from wordlm.checkpoints import load_model_npz, save_model_npz
-from wordlm.models import build_model
+from wordlm.checkpoints import load_model_npz, open_checkpoint, save_model_npz
+from wordlm.files import ARTIFACTS
+from wordlm.models import build_model, identity_of
 
 
 @pytest.fixture
@@ -94,7 +95,17 @@ def announces_too_much(path):
 
 
 def other_vocabulary(path):
-    with_array("metadata", np.array(json.dumps({"vocab_sha256": "0" * 64})))(path)
+    with_array("metadata", np.array(json.dumps({"kind": "attention", "vocab_sha256": "0" * 64})))(path)
+
+
+def saying(**changes):
+    """Metadata that says something else of the same arrays."""
+
+    def damage(path):
+        metadata = json.loads(str(arrays_of(path)["metadata"])) | changes
+        with_array("metadata", np.array(json.dumps(metadata)))(path)
+
+    return damage
 
 
 DAMAGE = {
@@ -112,9 +123,14 @@ DAMAGE = {
     "an array is a bomb": (bomb, "W_O.weight takes 200,000,128 bytes"),
     "a header announces too much": (announces_too_much, "metadata cannot be read: its shape"),
     "the vocabulary is another": (other_vocabulary, "metadata names another vocabulary"),
+    "the kind is another": (saying(kind="multihead", heads=1), "this is multihead with 1 head, the model to load it"),
+    "the heads are others": (saying(heads=4), "this is attention with 4 heads"),
+    "the kind is none": (saying(kind="transformer"), "kind must be mlp, attention or multihead, got 'transformer'"),
+    "the kind is missing": (saying(kind=None), "kind must be mlp, attention or multihead, got None"),
+    "the heads are no number": (saying(heads=True), "heads must be a whole number, got True"),
     "the metadata is no JSON": (with_array("metadata", np.array("{")), "metadata is not JSON"),
     "the metadata is no object": (with_array("metadata", np.array("3")), "metadata must hold a JSON object"),
-    "the file is text": (lambda path: path.write_text("hello"), "no complete .npz"),
+    "the file is text": (lambda path: path.write_text("hello", encoding="utf-8"), "no complete .npz"),
     "the file is empty": (lambda path: path.write_bytes(b""), "no complete .npz"),
 }
 
@@ -134,6 +150,48 @@ def test_a_damaged_file_is_refused_by_name_and_leaves_the_model_as_it_was(saved,
 def test_another_kind_is_refused(saved):
     with pytest.raises(ValueError, match=r"model\.npz: array"):
         load_model_npz(saved, build_model("mlp"))
+
+
+SIBLINGS = [
+    ("multihead_h8_seed11", {"kind": "multihead"}, "multihead with 8 heads.*multihead with 4 heads"),
+    ("multihead_seed11", {"kind": "multihead", "heads": 8}, "multihead with 4 heads.*multihead with 8 heads"),
+    ("multihead_seed11", {"kind": "attention"}, "multihead with 4 heads.*attention with 1 head"),
+    ("attention_seed11", {"kind": "multihead"}, "attention with 1 head.*multihead with 4 heads"),
+    ("attention_seed11", {"kind": "multihead", "heads": 1}, "attention with 1 head.*multihead with 1 head"),
+]
+
+
+@pytest.mark.parametrize(("name", "other", "said"), SIBLINGS)
+def test_weights_of_equal_shapes_are_never_read_as_those_of_another_model(name, other, said):
+    model = build_model(**other, seed=2)
+    with pytest.raises(ValueError, match=said) as error:
+        load_model_npz(ARTIFACTS / "heads" / f"{name}.npz", model)
+    assert f"{name}.npz" in str(error.value)
+    for key, value in build_model(**other, seed=2).state_dict().items():
+        assert torch.equal(model.state_dict()[key], value), "the model was changed"
+
+
+@pytest.mark.parametrize(("kind", "heads"), [("mlp", None), ("attention", 1), ("multihead", 1), ("multihead", 16)])
+def test_a_checkpoint_opens_as_the_model_that_its_metadata_states_whatever_its_name(tmp_path, vocab, kind, heads):
+    path = tmp_path / "mlp_seed11.npz"
+    model = build_model(kind, heads=heads if kind == "multihead" else None)
+    save_model_npz(path, model, {"kind": kind, "heads": heads, "vocab_sha256": vocab.sha256})
+    assert identity_of(open_checkpoint(path)[1]) == (kind, heads) == identity_of(model)
+
+
+def test_a_multi_head_checkpoint_that_does_not_say_how_many_heads_is_refused(tmp_path, vocab):
+    path = tmp_path / "model.npz"
+    save_model_npz(path, build_model("multihead"), {"kind": "multihead", "vocab_sha256": vocab.sha256})
+    with pytest.raises(ValueError, match="multihead without a number of heads"):
+        open_checkpoint(path)
+
+
+def test_a_model_of_somebody_else_s_is_not_loaded_into(saved):
+    class Other(torch.nn.Module):
+        pass
+
+    with pytest.raises(ValueError, match="Other is none of this project's models"):
+        identity_of(Other())
 
 
 def test_saving_that_fails_keeps_the_old_file_and_leaves_no_other(saved):

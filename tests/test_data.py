@@ -119,7 +119,7 @@ def test_missing_stories_name_the_command_that_brings_them(tmp_path):
 def test_other_stories_than_the_pinned_ones_are_refused(tmp_path):
     path = tmp_path / "dgx" / "stories.txt"
     path.parent.mkdir()
-    path.write_text("once upon a time")
+    path.write_text("once upon a time", encoding="utf-8")
     with pytest.raises(DataError, match="not the pinned subset"):
         build_corpus(tmp_path, "dgx")
 

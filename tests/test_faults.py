@@ -50,13 +50,17 @@ def edited(name: str, edit: Callable[[dict], object]) -> Callable[[Path], None]:
     return damage
 
 
-def of_another_vocabulary(folder: Path) -> None:
-    path = folder / "heads" / "multihead_seed11.npz"
-    with np.load(ARTIFACTS / "heads" / "multihead_seed11.npz") as file:
-        arrays = dict(file)
-    arrays["metadata"] = np.array(str(arrays["metadata"]).replace('"vocab_sha256": "', '"vocab_sha256": "0'))
-    with open(path, "wb") as target:
-        np.savez(target, **arrays)
+def restated(name: str, other: str, old: str, new: str) -> Callable[[Path], None]:
+    """Put checkpoint `other` in the place of `name`, with `old` in its metadata replaced."""
+
+    def damage(folder: Path) -> None:
+        with np.load(ARTIFACTS / other) as file:
+            arrays = dict(file)
+        arrays["metadata"] = np.array(str(arrays["metadata"]).replace(old, new))
+        with open(folder / name, "wb") as target:
+            np.savez(target, **arrays)
+
+    return damage
 
 
 @dataclass(frozen=True)
@@ -91,7 +95,11 @@ FAULTS = [
         "benchmark",
     ),
     Fault(
-        "checkpoint of another vocabulary", of_another_vocabulary, "explore", "names another vocabulary", "benchmark"
+        "checkpoint of another vocabulary",
+        restated(FOUR, FOUR, '"vocab_sha256": "', '"vocab_sha256": "0'),
+        "explore",
+        "names another vocabulary",
+        "benchmark",
     ),
     Fault("vocabulary missing", missing("vocab.json"), "explore", "artifacts/vocab.json is missing", "benchmark"),
     Fault(
@@ -153,9 +161,25 @@ FAULTS = [
         "export of another model",
         swapped("onnx/multihead_seed11.onnx", "onnx/attention_seed11.onnx"),
         "generate",
-        "it does not belong to the multihead_seed11.npz that is here",
+        "it says that it is attention with 1 head, what is wanted is multihead with 4 heads",
         "explore",
         press="Write",
+    ),
+    Fault(
+        "export of other weights",
+        restated(FOUR, "heads/multihead_seed29.npz", '"seed": 29', '"seed": 11'),
+        "generate",
+        "it does not belong to the multihead_seed11.npz that is here",
+        "benchmark",
+        press="Write",
+    ),
+    Fault(
+        "export of another model for the browser",
+        swapped("onnx/attention_seed11.onnx", "onnx/multihead_seed11.onnx"),
+        "generate",
+        "it says that it is multihead with 4 heads, what is wanted is attention with 1 head",
+        "explore",
+        settings=(("engine", "your browser"),),
     ),
     Fault(
         "export missing for the browser",

@@ -9,12 +9,13 @@ from onnx import numpy_helper
 from wordlm.checkpoints import open_checkpoint
 from wordlm.compare import LIKENESS_TEXTS
 from wordlm.engines import OnnxEngine, TorchEngine, warm_up
-from wordlm.export_onnx import NAMES, export
+from wordlm.export_onnx import export
 from wordlm.files import ARTIFACTS, sha256_file
 from wordlm.generation import Decoding, generate
 from wordlm.scoring import prefix_windows
 from wordlm.text import BOS, encode_prompt, left_pad, tokenize
 
+NAMES = sorted(path.stem for path in (ARTIFACTS / "onnx").iterdir())
 # The two engines add float32 numbers in another order.
 ROUNDING = 1e-4
 # Of logits of several hundred, which word salad brings about in the MLP; float32 has 7 digits.

@@ -165,7 +165,7 @@ def test_a_killed_download_leaves_no_file_where_a_good_one_is_expected(server, t
 
 def test_a_source_with_too_few_stories_is_refused(tmp_path):
     source = tmp_path / "short.txt"
-    source.write_text(SEPARATOR.join(["a story"] * 100))
+    source.write_text(SEPARATOR.join(["a story"] * 100), encoding="utf-8")
     with pytest.raises(DataError, match="98 whole stories after the first, 6,000 are needed"):
         prepare("dgx", tmp_path / "data", source)
     assert not (tmp_path / "data").exists()
@@ -173,7 +173,7 @@ def test_a_source_with_too_few_stories_is_refused(tmp_path):
 
 def test_a_source_with_other_stories_is_refused(tmp_path):
     source = tmp_path / "other.txt"
-    source.write_text(SEPARATOR.join(f"story {i}" for i in range(6100)))
+    source.write_text(SEPARATOR.join(f"story {i}" for i in range(6100)), encoding="utf-8")
     with pytest.raises(DataError, match="not the pinned subset"):
         prepare("dgx", tmp_path / "data", source)
     assert not (tmp_path / "data").exists()

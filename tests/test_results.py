@@ -72,6 +72,12 @@ def put(new, *path):
         (put({}, "runs"), "runs is empty"),
         (put([], "runs", "mlp"), "runs.mlp must be a list with at least one run"),
         (remove("aggregate", "attention"), "aggregate.attention is missing"),
+        (put(8, "runs", "multihead", 1, "heads"), "runs.multihead holds runs of different numbers of heads"),
+        (lambda value: [run.update(heads=4) for run in value["runs"]["mlp"]], "runs.mlp[0].heads must be null"),
+        (
+            lambda value: [run.update(heads=4) for run in value["runs"]["attention"]],
+            "runs.attention[0].heads must be 1",
+        ),
         (remove("environment"), "environment is missing"),
         (remove("runs", "mlp", 1, "test_loss"), r"runs.mlp[1].test_loss must be a finite number"),
         (put("3.7", "runs", "mlp", 0, "test_loss"), "runs.mlp[0].test_loss must be a finite number"),

@@ -81,9 +81,9 @@ def test_vocabulary_survives_a_round_trip_and_notices_a_changed_file(tmp_path):
     vocab = Vocab((*SPECIALS, "cat", "é"))
     vocab.save(path)
     assert Vocab.load(path) == vocab
-    content = json.loads(path.read_text())
+    content = json.loads(path.read_text(encoding="utf-8"))
     content["itos"][4] = "dog"
-    path.write_text(json.dumps(content))
+    path.write_text(json.dumps(content), encoding="utf-8")
     with pytest.raises(ValueError, match=r"vocab\.json was changed"):
         Vocab.load(path)
 
@@ -91,7 +91,7 @@ def test_vocabulary_survives_a_round_trip_and_notices_a_changed_file(tmp_path):
 @pytest.mark.parametrize("content", ["{", "[]", '{"itos": 3}', '{"itos": ["a"]}', '{"itos": [1]}'])
 def test_a_file_that_is_no_vocabulary_is_refused(tmp_path, content):
     path = tmp_path / "vocab.json"
-    path.write_text(content)
+    path.write_text(content, encoding="utf-8")
     with pytest.raises(ValueError):
         Vocab.load(path)
 

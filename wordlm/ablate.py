@@ -5,8 +5,6 @@ every subset, each with zeros and with mean messages in the place of a head that
 targets; the increase has a paired bootstrap interval over stories. Writes one JSON file.
 """
 
-import argparse
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +12,9 @@ import torch
 from tqdm import tqdm
 
 from wordlm.ablation import all_subsets, mean_messages, paired_interval, shapley_values, subset_losses
-from wordlm.checkpoints import open_checkpoint
-from wordlm.data import Corpus, DataError, build_corpus, make_all_windows
+from wordlm.checkpoints import list_checkpoints, open_checkpoint
+from wordlm.commands import CommandParser, check_target, errors_in_one_line
+from wordlm.data import Corpus, build_corpus, make_all_windows
 from wordlm.files import ARTIFACTS, sha256_file, write_json
 from wordlm.models import CausalAttentionLM
 
@@ -57,14 +56,19 @@ def measure(model: CausalAttentionLM, windows: dict) -> dict[str, Any]:
 
 
 def measure_all(heads_dir: Path, corpus: Corpus) -> dict[str, Any]:
-    """Measure every attention checkpoint in `heads_dir`."""
+    """Measure every checkpoint in `heads_dir` that has heads, whatever its name.
+
+    Raises `ValueError` before anything is measured: no checkpoint with heads, a damaged one, another vocabulary.
+    """
+    opened = {path: open_checkpoint(path, corpus.vocab)[:2] for path in list_checkpoints(heads_dir)}
+    with_heads = {path: (data, model) for path, (data, model) in opened.items() if isinstance(model, CausalAttentionLM)}
+    if not with_heads:
+        raise ValueError(f"{heads_dir} holds no model with heads")
     windows = make_all_windows(corpus)
     _, targets = windows["test"]
     checkpoints = {}
-    paths = sorted(path for path in heads_dir.glob("*.npz") if not path.stem.startswith("mlp"))
-    for path in tqdm(paths, unit="checkpoint"):
-        metadata, model, _ = open_checkpoint(path, corpus.vocab)
-        checkpoints[path.stem] = {"sha256": sha256_file(path), "seed": metadata["seed"]} | measure(model, windows)
+    for path, (metadata, model) in tqdm(with_heads.items(), unit="checkpoint"):
+        checkpoints[path.stem] = {"sha256": sha256_file(path), "seed": metadata.get("seed")} | measure(model, windows)
     return {
         "split": "test",
         "targets": len(targets),
@@ -77,17 +81,17 @@ def measure_all(heads_dir: Path, corpus: Corpus) -> dict[str, Any]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = CommandParser(__doc__)
     parser.add_argument("--data-dir", type=Path, default=Path("work/data"))
     parser.add_argument("--profile", choices=["smoke", "dgx"], default="dgx")
     parser.add_argument("--heads-dir", type=Path, default=ARTIFACTS / "heads")
     parser.add_argument("--output", type=Path, default=Path("work/ablation.json"))
     args = parser.parse_args()
-    try:
+    with errors_in_one_line():
+        check_target(args.output)
+        list_checkpoints(args.heads_dir)  # reading the stories takes longer
         result = measure_all(args.heads_dir, build_corpus(args.data_dir, args.profile))
-    except (DataError, ValueError) as error:
-        sys.exit(f"error: {error}")
-    write_json(args.output, result)
+        write_json(args.output, result)
     for name, entry in result["checkpoints"].items():
         single = {e["off"][0]: e["increase"] for e in entry["zero"] if len(e["off"]) == 1}
         print(f"{name:22} {entry['loss']:.4f}  " + " ".join(f"-h{h + 1} {v:+.4f}" for h, v in single.items()))

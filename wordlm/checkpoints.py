@@ -19,7 +19,7 @@ from torch import nn
 
 from wordlm.data import Corpus
 from wordlm.files import ARTIFACTS, atomic_path
-from wordlm.models import D_MODEL, HIDDEN, Kind, LanguageModel, build_model
+from wordlm.models import D_MODEL, HIDDEN, Identity, Kind, LanguageModel, build_model, identity_of, stated_identity
 from wordlm.text import CONTEXT_LEN, VOCAB_SIZE, Vocab
 
 M = TypeVar("M", bound=nn.Module)
@@ -47,21 +47,21 @@ def load_model_npz(
 
     `vocab_sha256` is the digest of the vocabulary that the ids will come from, the bundled one unless given.
     Raises `ValueError` naming the file and the array when anything does not fit: no npz, an array missing,
-    extra, wrongly shaped or not finite, another vocabulary. The model is then as it was.
+    extra, wrongly shaped or not finite, another kind or number of heads, another vocabulary. The model is then as
+    it was.
     """
     name = getattr(path, "name", path)
     expected = model.state_dict()
     with _opened(path) as archive:
         _check_members(name, archive, expected)
         metadata = _read_metadata(name, archive)
+        _check_identity(name, metadata, identity_of(model))
         arrays = {key: _read_array(name, archive, key, tuple(t.shape)) for key, t in expected.items()}
 
     for key, array in arrays.items():
         if array.dtype.kind != "f" or not np.isfinite(array).all():
             raise ValueError(f"{name}: array {key} holds values that are not finite numbers")
-    wanted = vocab_sha256 or Vocab.load(ARTIFACTS / "vocab.json").sha256
-    if metadata.get("vocab_sha256") != wanted:
-        raise ValueError(f"{name}: array {METADATA} names another vocabulary than the one in use")
+    _check_vocabulary(name, metadata, vocab_sha256 or Vocab.load(ARTIFACTS / "vocab.json").sha256)
 
     model.load_state_dict({key: torch.from_numpy(array.astype(np.float32)) for key, array in arrays.items()})
     return metadata, model
@@ -102,6 +102,20 @@ def _check_members(name: object, archive: zipfile.ZipFile, expected: dict[str, t
             raise ValueError(f"{name}: array {key} takes {size:,} bytes, at most {limits[key]:,} are expected")
 
 
+def _check_identity(name: object, metadata: dict[str, Any], wanted: Identity) -> None:
+    try:
+        found = stated_identity(metadata.get("kind"), metadata.get("heads"))
+    except ValueError as error:
+        raise ValueError(f"{name}: array {METADATA} describes no model: {error}") from error
+    if found != wanted:
+        raise ValueError(f"{name}: array {METADATA} says that this is {found}, the model to load it into is {wanted}")
+
+
+def _check_vocabulary(name: object, metadata: dict[str, Any], wanted: str) -> None:
+    if metadata.get("vocab_sha256") != wanted:
+        raise ValueError(f"{name}: array {METADATA} names another vocabulary than the one in use")
+
+
 def _read_array(name: object, archive: zipfile.ZipFile, key: str, shape: tuple[int, ...] | None = None) -> np.ndarray:
     """Read one array. What its header announces is checked before room is made for it."""
     try:
@@ -133,6 +147,14 @@ def _read_metadata(name: object, archive: zipfile.ZipFile) -> dict[str, Any]:
     return metadata
 
 
+def list_checkpoints(folder: Path) -> list[Path]:
+    """Return the `.npz` files of a folder by name. Raises `ValueError` when there is none."""
+    paths = sorted(folder.glob("*.npz"))
+    if not paths:
+        raise ValueError(f"{folder} holds no .npz file" if folder.is_dir() else f"{folder} is no folder")
+    return paths
+
+
 def open_checkpoint(
     path: str | Path | BinaryIO, vocab: Vocab | None = None
 ) -> tuple[dict[str, Any], LanguageModel, Vocab]:
@@ -144,10 +166,9 @@ def open_checkpoint(
     name = getattr(path, "name", path)
     metadata = read_metadata(path)
     vocab = vocab or _vocabulary_in(name, metadata) or Vocab.load(ARTIFACTS / "vocab.json")
-    kind, heads = metadata.get("kind"), metadata.get("heads")
+    _check_vocabulary(name, metadata, vocab.sha256)  # before a size that follows from it is found wrong
     try:
-        if not isinstance(heads, int | None):
-            raise ValueError(f"heads must be a whole number, got {heads!r}")
+        kind, heads = stated_identity(metadata.get("kind"), metadata.get("heads"))
         model = build_model(kind, len(vocab), heads=heads if kind == "multihead" else None)
     except ValueError as error:
         raise ValueError(f"{name}: array {METADATA} describes no model: {error}") from error
@@ -175,7 +196,7 @@ def describe_checkpoint(kind: Kind, model: LanguageModel, corpus: Corpus, result
     bundled = Vocab.load(ARTIFACTS / "vocab.json").sha256 == corpus.vocab.sha256
     return {
         "kind": kind,
-        "heads": getattr(model, "heads", None),
+        "heads": identity_of(model).heads,
         "vocab_size": len(corpus.vocab),
         "context_len": CONTEXT_LEN,
         "d_model": D_MODEL,

@@ -15,8 +15,9 @@ from onnxruntime.capi.onnxruntime_pybind11_state import (
     RuntimeException,
 )
 
-from wordlm.models import LanguageModel
-from wordlm.text import BOS, left_pad
+from wordlm.files import ARTIFACTS
+from wordlm.models import Identity, LanguageModel, stated_identity
+from wordlm.text import BOS, CONTEXT_LEN, Vocab, left_pad
 
 WARM_UP_CALLS = 3
 _LOADING_ERRORS = (InvalidArgument, InvalidGraph, InvalidProtobuf, Fail, NoSuchFile, RuntimeException)
@@ -49,8 +50,13 @@ class OnnxEngine:
     device = "cpu"
     threads = 1
 
-    def __init__(self, path: str | Path) -> None:
-        """Open an exported model. Raises `ValueError` when the file is no whole ONNX model."""
+    def __init__(self, path: str | Path, wanted: Identity | None = None, *, vocab_sha256: str | None = None) -> None:
+        """Open an exported model.
+
+        `wanted` is what the caller takes it for, any model unless given; `vocab_sha256` the digest of the vocabulary
+        that the ids will come from, the bundled one unless given. Raises `ValueError` naming the file when it is no
+        whole ONNX model, none of ours, or by its own metadata another one.
+        """
         start = time.perf_counter()
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = options.inter_op_num_threads = self.threads
@@ -58,13 +64,41 @@ class OnnxEngine:
             self._session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
         except _LOADING_ERRORS as error:
             raise ValueError(f"{path} is no whole ONNX model: {error}") from error
-        self.made_from: str | None = self._session.get_modelmeta().custom_metadata_map.get("checkpoint_sha256")
+        metadata = self._session.get_modelmeta().custom_metadata_map
+        try:
+            self._check_ends()
+            self.identity = _stated_identity(metadata)
+            """What the file says that it is."""
+            if wanted is not None and self.identity != wanted:
+                raise ValueError(f"it says that it is {self.identity}, what is wanted is {wanted}")
+            if metadata.get("vocab_sha256") != (vocab_sha256 or Vocab.load(ARTIFACTS / "vocab.json").sha256):
+                raise ValueError("it names another vocabulary than the one in use")
+        except ValueError as error:
+            raise ValueError(f"{path} is another ONNX model: {error}") from error
+        self.made_from: str | None = metadata.get("checkpoint_sha256")
         """The SHA-256 of the checkpoint that was exported."""
         self.load_seconds = time.perf_counter() - start
+
+    def _check_ends(self) -> None:
+        inputs, outputs = ([(end.name, end.type, len(end.shape)) for end in ends] for ends in self._ends())
+        if inputs != [("ids", "tensor(int64)", 2)] or outputs != [("logits", "tensor(float)", 2)]:
+            raise ValueError("it does not turn ids into logits")
+        if (found := self._session.get_inputs()[0].shape[1]) != CONTEXT_LEN:
+            raise ValueError(f"it reads {found} slots, not {CONTEXT_LEN}")
+
+    def _ends(self) -> tuple[list, list]:
+        return self._session.get_inputs(), self._session.get_outputs()
 
     def logits(self, context: np.ndarray) -> np.ndarray:
         """Return the logits (V,) of the word after `context` (1, 64) int64."""
         return self._session.run(["logits"], {"ids": context})[0][0]
+
+
+def _stated_identity(metadata: dict[str, str]) -> Identity:
+    heads = metadata.get("heads", "None")  # metadata of an ONNX file holds text only
+    return stated_identity(
+        metadata.get("kind"), int(heads) if heads.isdecimal() else None if heads == "None" else heads
+    )
 
 
 def warm_up(engine: TorchEngine | OnnxEngine) -> float:

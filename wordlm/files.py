@@ -36,7 +36,7 @@ def write_json(path: str | Path, value: Any) -> None:
     """Write `value` as JSON, whole or not at all. NaN and infinity are refused: they are no JSON."""
     text = json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
     with atomic_path(path) as temporary:
-        temporary.write_text(text, encoding="utf-8")
+        temporary.write_text(text, encoding="utf-8", newline="\n")  # the same bytes on every system
 
 
 @contextmanager
@@ -60,8 +60,11 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
 
 
 def give_back_memory() -> None:
-    """Hand memory that was freed back to the system; glibc would keep it, 100 MB after a short training."""
-    with suppress(AttributeError):  # another C library
+    """Hand memory that was freed back to the system; glibc would keep it, 100 MB after a short training.
+
+    Elsewhere nothing is done: Windows does not open its C library by no name, those of macOS and musl do not trim.
+    """
+    with suppress(TypeError, OSError, AttributeError):
         ctypes.CDLL(None).malloc_trim(0)
 
 

@@ -19,7 +19,7 @@ Sources: Bengio et al. 2003, *A neural probabilistic language model* (the MLP); 
 """
 
 import math
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -200,6 +200,43 @@ def head_width(d_model: int, heads: int) -> int:
     if heads < 1 or d_model % heads:
         raise ValueError(f"heads must be at least 1 and divide d_model={d_model}, got heads={heads}")
     return d_model // heads
+
+
+class Identity(NamedTuple):
+    """What a model is. Shapes do not tell: checkpoints of 1 to 64 heads hold arrays of the same names and shapes."""
+
+    kind: Kind
+    heads: int | None
+    """None for an MLP, which has none."""
+
+    def __str__(self) -> str:
+        if self.heads is None:
+            return self.kind if self.kind == "mlp" else f"{self.kind} without a number of heads"
+        return f"{self.kind} with {self.heads} head{'s' * (self.heads != 1)}"
+
+
+def identity_of(model: nn.Module) -> Identity:
+    """Return what `model` is."""
+    match model:
+        case MLPLM():
+            return Identity("mlp", None)
+        case MultiHeadAttentionLM():
+            return Identity("multihead", model.heads)
+        case CausalAttentionLM():
+            return Identity("attention", model.heads)
+    raise ValueError(f"a {type(model).__name__} is none of this project's models")
+
+
+def stated_identity(kind: object, heads: object) -> Identity:
+    """Return what a file says that its model is; `heads` need not be stated for kind "attention", which has one.
+
+    Raises `ValueError` when kind or heads is nothing of the sort.
+    """
+    if kind not in ("mlp", "attention", "multihead"):
+        raise ValueError(f"kind must be mlp, attention or multihead, got {kind!r}")
+    if heads is not None and (not isinstance(heads, int) or isinstance(heads, bool)):
+        raise ValueError(f"heads must be a whole number, got {heads!r}")
+    return Identity(kind, 1 if kind == "attention" and heads is None else heads)
 
 
 def look_up(table: nn.Embedding, ids: Tensor) -> Tensor:

@@ -4,14 +4,13 @@
 its SHA-256, and cut; or it is cut from a local copy given with `--source`. `smoke` needs no network.
 """
 
-import argparse
 import errno
-import sys
 from pathlib import Path
 
 import pooch
 import requests
 
+from wordlm.commands import CommandParser, errors_in_one_line
 from wordlm.data import (
     SEPARATOR,
     SOURCE_BYTES,
@@ -134,21 +133,21 @@ def _disk_error(folder: Path, error: OSError) -> DataError:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = CommandParser(__doc__)
     parser.add_argument("--profile", choices=["smoke", "dgx"], required=True)
     parser.add_argument("--data-dir", type=Path, default=Path("work/data"))
     parser.add_argument("--source", type=Path, help=f"a local copy of {SOURCE_FILE}, or a beginning of it")
     parser.add_argument("--pin", action="store_true", help="publish: write artifacts/corpus.json and vocab.json anew")
     args = parser.parse_args()
-    try:
+    if args.source is not None and args.profile != "dgx":
+        parser.error("--source is read for --profile dgx only; smoke makes its own stories")
+    if args.pin and args.source is None:
+        parser.error("--pin needs --profile dgx and --source")
+    with errors_in_one_line():
         if args.pin:
-            if args.profile != "dgx" or args.source is None:
-                parser.error("--pin needs --profile dgx and --source")
             pin_corpus(args.source, args.data_dir, ARTIFACTS)
         path = prepare(args.profile, args.data_dir, args.source)
-    except DataError as error:
-        sys.exit(f"error: {error}")
-    print(f"{path}: {len(path.read_text(encoding='utf-8').split(SEPARATOR)):,} stories")
+        print(f"{path}: {len(path.read_text(encoding='utf-8').split(SEPARATOR)):,} stories")
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """Reading a `comparison.json`: its tables, its paired differences, and what is wrong with a malformed one."""
 
+import json
 import math
 import statistics
 from collections.abc import Iterable
@@ -10,6 +11,7 @@ import pandas as pd
 
 METRICS = {"test_loss": 4, "test_perplexity": 4, "runtime_seconds": 2}
 """The aggregated metrics and their decimals."""
+_HEADS_OF = {"mlp": None, "attention": 1}
 
 
 def check_comparison(value: Any) -> dict[str, Any]:
@@ -23,6 +25,10 @@ def check_comparison(value: Any) -> dict[str, Any]:
         _expect(isinstance(runs, list) and bool(runs), where, "must be a list with at least one run")
         for place, run in enumerate(runs):
             _check_run(f"{where}[{place}]", run)
+        heads = {run["heads"] for run in runs}
+        _expect(len(heads) == 1, where, "holds runs of different numbers of heads")
+        if group in _HEADS_OF:
+            _expect(heads == {_HEADS_OF[group]}, f"{where}[0].heads", f"must be {json.dumps(_HEADS_OF[group])}")
         seeds = [run["seed"] for run in runs]
         _expect(len(set(seeds)) == len(seeds), where, "has a seed twice")
         check_aggregate(f"aggregate.{group}", value["aggregate"].get(group))

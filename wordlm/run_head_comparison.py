@@ -14,7 +14,6 @@ test targets.
 
 import argparse
 import statistics
-import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -23,22 +22,26 @@ from tqdm import tqdm
 
 from wordlm.baselines import score_baselines
 from wordlm.checkpoints import describe_checkpoint, save_model_npz
-from wordlm.data import Corpus, DataError, build_corpus
+from wordlm.commands import CommandParser, check_target, errors_in_one_line, whole_number
+from wordlm.data import Corpus, build_corpus
 from wordlm.files import read_json, write_json
 from wordlm.measures import perplexity
 from wordlm.models import D_MODEL, DEFAULT_HEADS, HIDDEN, Kind, count_parameters
 from wordlm.models import build_model as build_model  # users of the course import it from here
-from wordlm.results import METRICS, mean_and_deviation
+from wordlm.results import METRICS, check_comparison, mean_and_deviation
 from wordlm.runs import ClusterError, Engine, Run, TrainedRun, local_engine, plan_runs, ray_engine
 from wordlm.text import CONTEXT_LEN
 from wordlm.training import NonFiniteLoss, TrainConfig, choose_device
 
 KINDS: tuple[Kind, ...] = ("mlp", "attention", "multihead")
 SEEDS = (11, 29, 47)
+MOST = 2**31 - 1
+MOST_IN_A_BATCH = 2**16
+_REMEDY = "take it away, and the same command trains what is missing"
 
 
 class ProtocolError(RuntimeError):
-    """The output folder holds runs of another configuration."""
+    """The output folder holds runs of another configuration, or files that are no runs."""
 
 
 def describe_protocol(corpus: Corpus, config: TrainConfig) -> dict[str, Any]:
@@ -66,6 +69,8 @@ def claim_folder(folder: Path, protocol: dict[str, Any]) -> None:
         write_json(path, protocol)
         return
     existing = read_json(path)
+    if not isinstance(existing, dict):
+        raise ProtocolError(f"{path} is no protocol: choose another --output-dir")
     for key in sorted(existing.keys() | protocol.keys()):
         if existing.get(key) != protocol.get(key):
             raise ProtocolError(
@@ -106,14 +111,45 @@ def aggregate(runs: list[dict[str, Any]]) -> dict[str, dict[str, float | None]]:
     return summary
 
 
+def read_records(folder: Path) -> list[dict[str, Any]]:
+    """Return the numbers of every finished run of `folder`.
+
+    Raises `ProtocolError` naming a file that is no record, or is that of another run than its name says: by its name
+    a run counts as finished.
+    """
+    records = []
+    for path in sorted((folder / "runs").glob("*.json")):
+        record = read_json(path)
+        try:
+            name = _name_of(record)
+        except (ValueError, KeyError, TypeError) as error:
+            raise ProtocolError(f"{path} is no record of a run ({error}): {_REMEDY}") from error
+        if name != path.stem:
+            raise ProtocolError(f"{path} is the record of {name}: {_REMEDY}")
+        records.append(record)
+    return records
+
+
+def _name_of(record: dict[str, Any]) -> str:
+    """Return which run a record is of, by its content. Raises when it is not whole, or says two things."""
+    group, heads, seed = record["group"], record["heads"], record["seed"]
+    summary = {"runs": {group: [record]}, "aggregate": {group: aggregate([record])}, "protocol": {}}
+    check_comparison(summary | {"environment": record["environment"]})
+    runs = {("mlp", None): Run("mlp", None, seed), ("attention", 1): Run("attention", None, seed)}
+    run = runs.get((group, heads)) or Run("multihead", heads, seed)
+    if run.group != group:
+        raise ValueError(f"group {group!r} with heads = {heads}")
+    return run.name
+
+
 def write_comparison(folder: Path) -> None:
     """Gather all finished runs of `folder` and the baselines into `heads/comparison.json` and `benchmark.json`."""
     runs: dict[str, list[dict[str, Any]]] = {}
-    records = [read_json(path) for path in sorted((folder / "runs").glob("*.json"))]
+    records = read_records(folder)
     order = {kind: place for place, kind in enumerate(KINDS)}
     for record in sorted(records, key=lambda r: (order.get(r["group"], len(KINDS)), r["heads"] or 0, r["seed"])):
         environment = record.pop("environment")
-        record["accelerator"] = environment["accelerator"]
+        record["accelerator"] = environment.get("accelerator")
         runs.setdefault(record.pop("group"), []).append(record)
     comparison = {
         "runs": runs,
@@ -133,10 +169,13 @@ def run_comparison(
     runs: list[Run], corpus: Corpus, config: TrainConfig, folder: Path, device: str, engine: Engine = local_engine
 ) -> None:
     """Carry out the runs that `folder` lacks, with one progress bar over all their steps."""
+    finished = {_name_of(record) for record in read_records(folder)}
+    if (folder / "baselines.json").exists():
+        read_json(folder / "baselines.json")  # a damaged one is told before hours of training
     claim_folder(folder, describe_protocol(corpus, config))
     if not (folder / "baselines.json").exists():
         write_json(folder / "baselines.json", score_baselines(corpus))
-    todo = [run for run in runs if not (folder / "runs" / f"{run.name}.json").exists()]
+    todo = [run for run in runs if run.name not in finished]
     with tqdm(total=len(todo) * config.steps, unit="step", smoothing=0.05) as bar:
         for run, trained in engine(todo, corpus, config, device, bar):
             save_run(run, trained, corpus, folder)
@@ -157,23 +196,25 @@ def print_table(comparison: dict[str, Any]) -> None:
 
 def parse_arguments() -> argparse.Namespace:
     defaults = TrainConfig()
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = CommandParser(__doc__)
     parser.add_argument("--data-dir", type=Path, default=Path("work/data"))
     parser.add_argument("--output-dir", type=Path, default=Path("work/head-repeat"))
     parser.add_argument("--profile", choices=["smoke", "dgx"], default="dgx")
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda or mps")
     parser.add_argument("--kinds", nargs="+", choices=KINDS, default=list(KINDS))
     parser.add_argument("--heads", nargs="+", type=int, default=[DEFAULT_HEADS], help="head counts of kind multihead")
-    parser.add_argument("--seeds", nargs="+", type=int, default=list(SEEDS))
-    parser.add_argument("--steps", type=int, default=defaults.steps)
-    parser.add_argument("--batch-size", type=int, default=defaults.batch_size)
-    parser.add_argument("--eval-every", type=int, default=defaults.eval_every)
+    parser.add_argument("--seeds", nargs="+", type=whole_number(0, MOST), default=list(SEEDS))
+    parser.add_argument("--steps", type=whole_number(1, MOST), default=defaults.steps)
+    parser.add_argument("--batch-size", type=whole_number(1, MOST_IN_A_BATCH), default=defaults.batch_size)
+    parser.add_argument("--eval-every", type=whole_number(1, MOST), default=defaults.eval_every)
     parser.add_argument("--engine", choices=["local", "ray"], default="local", help="ray: on a cluster, see README")
     parser.add_argument("--address", help="of the Ray cluster, host:port; without it Ray uses this machine alone")
     parser.add_argument("--precision", choices=["fp32", "bf16"], default=defaults.precision)
     args = parser.parse_args()
     if args.address and args.engine != "ray":
         parser.error("--address names a Ray cluster: add --engine ray")
+    if args.engine == "ray" and args.device.partition(":")[0] not in ("auto", "cpu", "cuda", "mps"):
+        parser.error(f"--device: {args.device} is none of auto, cpu, cuda and mps")
     for count in args.heads:
         if count < 2 or D_MODEL % count:
             parser.error(f"--heads: {count} must be at least 2 and divide {D_MODEL} (one head is --kinds attention)")
@@ -182,20 +223,19 @@ def parse_arguments() -> argparse.Namespace:
 
 def main() -> None:
     args = parse_arguments()
-    try:
-        engine = local_engine
+    with errors_in_one_line(ProtocolError, ClusterError, NonFiniteLoss):
+        check_target(args.output_dir / "protocol.json")
         if args.engine == "ray":
             engine = ray_engine(args.address)
         else:
+            engine = local_engine
             device, reason = choose_device(args.device)
             print(f"device: {device} ({reason})")
         config = TrainConfig(args.steps, args.batch_size, eval_every=args.eval_every, precision=args.precision)
         corpus = build_corpus(args.data_dir, args.profile)
         runs = plan_runs(args.kinds, args.heads, args.seeds)
         run_comparison(runs, corpus, config, args.output_dir, args.device, engine)
-    except (DataError, ProtocolError, ClusterError, NonFiniteLoss, ValueError, OSError) as error:
-        sys.exit(f"error: {error}")
-    print_table(read_json(args.output_dir / "heads" / "comparison.json"))
+        print_table(read_json(args.output_dir / "heads" / "comparison.json"))
 
 
 if __name__ == "__main__":

@@ -38,13 +38,14 @@ class Run:
 
 
 def plan_runs(kinds: list[Kind], heads: list[int], seeds: list[int]) -> list[Run]:
-    """List the runs, seed by seed, so that a slow hour of the machine falls on every kind alike."""
-    return [
+    """List the runs, each once, seed by seed, so that a slow hour of the machine falls on every kind alike."""
+    runs = (
         Run(kind, count, seed)
         for seed in seeds
         for kind in kinds
         for count in (heads if kind == "multihead" else [None])
-    ]
+    )
+    return list(dict.fromkeys(runs))
 
 
 @dataclass(frozen=True)

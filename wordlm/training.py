@@ -74,8 +74,9 @@ def choose_device(requested: str = "auto") -> tuple[torch.device, str]:
     Raises `ValueError` for a device that PyTorch does not find here.
     """
     if requested != "auto":
-        present = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
-        if not present.get(requested.partition(":")[0]):
+        present = {"cpu": 1, "cuda": torch.cuda.device_count(), "mps": int(torch.backends.mps.is_available())}
+        kind, _, number = requested.partition(":")
+        if not (number or "0").isdecimal() or int(number or 0) >= present.get(kind, 0):
             raise ValueError(f"the device {requested!r} was asked for, but PyTorch finds none here: use auto or cpu")
         return torch.device(requested), "asked for"
     if torch.cuda.is_available():

@@ -16,6 +16,7 @@ from playwright.sync_api import sync_playwright
 
 from tests.benchmarks import generation, load, pages, scoring, startup, training
 from tests.browser.conftest import CHROMIUM, FLAGS, start_server, stop_server
+from wordlm.commands import errors_in_one_line
 from wordlm.data import build_corpus, make_all_windows
 from wordlm.training import TrainConfig
 
@@ -27,7 +28,7 @@ def line(name: str, figure: str, reference: str, ratio: float) -> None:
 def describe_machine() -> str:
     """Return the processor as the system names it, cores and torch."""
     info = Path("/proc/cpuinfo")
-    rows = info.read_text().splitlines() if info.exists() else []
+    rows = info.read_text(encoding="utf-8").splitlines() if info.exists() else []
     name = next((row.partition(": ")[2] for row in rows if "model name" in row), platform.processor())
     return f"{name}, {os.cpu_count()} cores, torch {torch.__version__}"
 
@@ -57,7 +58,8 @@ def generation_lines() -> None:
 def training_lines() -> None:
     data_dir = Path("work/data")
     profile = "dgx" if (data_dir / "dgx" / "stories.txt").is_file() else "smoke"
-    corpus = build_corpus(data_dir, profile)
+    with errors_in_one_line():
+        corpus = build_corpus(data_dir, profile)
     data = make_all_windows(corpus)
     contexts = data["train"][0][:]
     for kind in training.KINDS:

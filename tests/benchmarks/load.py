@@ -5,9 +5,9 @@ number of sessions: the time from sending a prompt to the end of the rerun, erro
 reference, one session alone in the same run. At the end many interactions in one session, to find a leak.
 """
 
-import argparse
 import asyncio
 import math
+import os
 import random
 import statistics
 import time
@@ -18,6 +18,7 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from tests.browser.conftest import start_server, stop_server
+from wordlm.commands import CommandParser, whole_number
 from wordlm.files import ARTIFACTS
 from wordlm.text import Vocab
 
@@ -67,9 +68,11 @@ class Session:
 
 
 def memory(pid: int) -> float:
-    """Return the resident memory of a process in MB."""
-    pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
-    return pages * 4096 / 1e6
+    """Return the resident memory of a process in MB; NaN where the system has no /proc to read it from."""
+    statm = Path(f"/proc/{pid}/statm")
+    if not statm.exists():
+        return math.nan
+    return int(statm.read_text(encoding="ascii").split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
 
 
 def a_prompt() -> str:
@@ -123,13 +126,15 @@ async def measure(url: str, pid: int, counts: list[int], pause: float, seconds: 
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--sessions", type=int, nargs="+", default=[1, 10, 25, 50, 75])
+    parser = CommandParser(__doc__)
+    parser.add_argument("--sessions", type=whole_number(1, 10_000), nargs="+", default=[1, 10, 25, 50, 75])
     parser.add_argument("--pause", type=float, default=5.0, help="seconds between two prompts of a session")
     parser.add_argument("--seconds", type=float, default=30.0, help="for each number of sessions")
-    parser.add_argument("--interactions", type=int, default=1000, help="of one session at the end")
+    parser.add_argument(
+        "--interactions", type=whole_number(5, 1_000_000), default=1000, help="of one session at the end"
+    )
     args = parser.parse_args()
-    process, url = start_server(Path("/dev/null"))
+    process, url = start_server(Path(os.devnull))
     try:
         asyncio.run(measure(url, process.pid, args.sessions, args.pause, args.seconds, args.interactions))
     finally:

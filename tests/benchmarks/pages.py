@@ -7,8 +7,8 @@ server sent for it. The prompt control waits 100 ms for a further key, which is 
 Training: the same reruns of Explore while another visitor's model trains in this process, beside the idle ones.
 """
 
-import argparse
 import math
+import os
 import statistics
 import time
 from collections.abc import Iterator
@@ -20,6 +20,7 @@ from playwright.sync_api import sync_playwright
 from streamlit.testing.v1 import AppTest
 
 from tests.browser.conftest import CHROMIUM, FLAGS, start_server, stop_server
+from wordlm.commands import CommandParser, whole_number
 from wordlm.files import REPOSITORY
 from wordlm.text import encode_prompt
 from wordlm.training import TrainConfig
@@ -142,8 +143,8 @@ def count(total: list[int], frame: str | bytes) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--repeats", type=int, default=25)
+    parser = CommandParser(__doc__)
+    parser.add_argument("--repeats", type=whole_number(3, 1000), default=25)
     repeats = parser.parse_args().repeats
     print(f"{'page':12} {'tokens':>6}  {'server ms: median':>17} {'p95':>6}  {'model ms':>8}  {'ratio':>6}")
     for page in PAGES:
@@ -157,7 +158,7 @@ def main() -> None:
     if CHROMIUM is None:
         print("no Chromium here, so nothing is measured in a browser")
         return
-    process, url = start_server(Path("/dev/null"))
+    process, url = start_server(Path(os.devnull))
     print(f"\n{'explore':12} {'tokens':>6}  {'key to picture ms: median':>25} {'p95':>6}  {'kB sent':>8}")
     for tokens in TOKENS:
         times, sizes = browser_times(url, tokens, min(repeats, 12))

@@ -5,7 +5,7 @@ Reference: a Python process that imports only what the page imports. Then every 
 100 updates on the smoke stories, and the server's resident memory is read. The server is started in another folder.
 """
 
-import argparse
+import os
 import subprocess
 import sys
 import tempfile
@@ -16,6 +16,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 from tests.benchmarks.load import memory
 from tests.browser.conftest import CHROMIUM, FLAGS, start_server, stop_server
+from wordlm.commands import CommandParser
 from wordlm.files import REPOSITORY
 
 PAGES = ("compare", "switch_off", "perplexity", "generate", "train", "benchmark", "learn", "learn?part=quiz")
@@ -72,12 +73,15 @@ def walk(browser: Browser, url: str) -> None:
 
 
 def main() -> None:
-    argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
+    parser = CommandParser(__doc__)
+    parser.parse_args()
+    if CHROMIUM is None:
+        parser.error("no Chromium here: install it, or set CHROMIUM to its path")
     with sync_playwright() as playwright, tempfile.TemporaryDirectory() as elsewhere:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         for name in ("first start here", "started again"):
             start = time.perf_counter()
-            process, url = start_server(Path("/dev/null"), folder=Path(elsewhere))
+            process, url = start_server(Path(os.devnull), folder=Path(elsewhere))
             answers = time.perf_counter() - start
             first = visit(browser, url)
             total = time.perf_counter() - start

@@ -8,7 +8,6 @@ alone would take at the machine's speed for large ones, measured in the same run
 With `--full` (the default where there is a CUDA device) each kind is also trained for 6,000 updates on the device.
 """
 
-import argparse
 import math
 import time
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.utils.flop_counter import FlopCounterMode
 
+from wordlm.commands import CommandParser, errors_in_one_line, whole_number
 from wordlm.data import Corpus, build_corpus, make_all_windows
 from wordlm.models import CausalAttentionLM, Kind, LanguageModel, build_model
 from wordlm.training import Precision, TrainConfig, choose_device, evaluate, make_optimizer, train_model, train_step
@@ -176,13 +176,14 @@ def train_in_full(corpus: Corpus) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = CommandParser(__doc__)
     parser.add_argument("--data-dir", type=Path, default=Path("work/data"))
     parser.add_argument("--profile", choices=["smoke", "dgx"], default="dgx")
-    parser.add_argument("--steps", type=int, default=300)
+    parser.add_argument("--steps", type=whole_number(TURN, 1_000_000), default=300)
     parser.add_argument("--full", action="store_true", default=torch.cuda.is_available())
     args = parser.parse_args()
-    corpus = build_corpus(args.data_dir, args.profile)
+    with errors_in_one_line():
+        corpus = build_corpus(args.data_dir, args.profile)
     compare_steps(corpus, TrainConfig(steps=args.steps))
     if args.full:
         train_in_full(corpus)

@@ -57,10 +57,10 @@ def start_server(log: Path, folder: Path = REPOSITORY) -> tuple[subprocess.Popen
             urllib.request.urlopen(f"{url}/_stcore/health", timeout=1)
             return process, url
         except OSError:
-            assert process.poll() is None, log.read_text()
+            assert process.poll() is None, log.read_text(encoding="utf-8")
             time.sleep(0.1)
     stop_server(process)
-    raise AssertionError(f"the server did not answer: {log.read_text()}")
+    raise AssertionError(f"the server did not answer: {log.read_text(encoding='utf-8')}")
 
 
 def stop_server(process: subprocess.Popen) -> None:

@@ -78,8 +78,6 @@ def test_a_story_made_in_the_browser_by_the_chosen_model_equals_pytorch_s_greedy
     asked = serve_from(page, ort_web)
     open_generate(page, server, "your browser")
     button = page.get_by_role("button", name="Run in my browser")
-    expect(button).to_be_visible()  # a choice made while the component is being fetched may not reach it
-    page.wait_for_timeout(1000)
     choose(page, "browser_model", "MLP")
     expect(button).to_contain_text("14.3 MB once, and the model, 9.3 MB")
     assert asked == []
@@ -87,6 +85,50 @@ def test_a_story_made_in_the_browser_by_the_chosen_model_equals_pytorch_s_greedy
     expect(page.get_by_text("What did it take?")).to_be_visible(timeout=60_000)
     expect(page.locator(".story a")).to_have_text(greedy_words("mlp_seed11", vocab))
     assert len(asked) == 2
+
+
+@pytest.mark.parametrize("milliseconds", [0, 200, 500])
+def test_a_model_chosen_while_the_page_is_still_coming_reaches_the_button(page, server, milliseconds):
+    page.route("**/BidiComponent*.js", lambda route: (time.sleep(0.3), route.continue_()))
+    page.goto(f"{server}/generate?engine=your+browser")
+    expect(page.locator(".st-key-browser_model")).to_be_attached()
+    page.wait_for_timeout(milliseconds)
+    choose(page, "browser_model", "MLP")
+    expect(page.get_by_role("button", name="Run in my browser")).to_contain_text("the model, 9.3 MB")
+
+
+def test_a_question_for_the_model_that_is_lost_on_the_way_is_asked_again(page, server, vocab, ort_web):
+    lost = []
+
+    def lose_the_first(socket):
+        to_server = socket.connect_to_server()
+
+        def pass_on(message):
+            if b"wanted" in message and not lost:
+                lost.append(message)
+            else:
+                to_server.send(message)
+
+        socket.on_message(pass_on)
+
+    page.route_web_socket("**/_stcore/stream", lose_the_first)
+    serve_from(page, ort_web)
+    open_generate(page, server, "your browser", limit=8)
+    page.get_by_role("button", name="Run in my browser").click()
+    expect(page.get_by_text("What did it take?")).to_be_visible(timeout=60_000)
+    expect(page.locator(".story a")).to_have_text(greedy_words("multihead_seed11", vocab, limit=8))
+    assert len(lost) == 1
+
+
+def test_a_run_that_ends_after_another_model_was_chosen_leaves_the_button_of_the_chosen_one(page, server, ort_web):
+    serve_from(page, ort_web)
+    open_generate(page, server, "your browser", limit=200)
+    page.get_by_role("button", name="Run in my browser").click()
+    expect(page.get_by_text("Loading the model")).to_be_visible(timeout=60_000)
+    choose(page, "browser_model", "MLP")
+    expect(page.get_by_text("Done in your browser")).to_be_visible(timeout=60_000)
+    expect(page.get_by_role("button", name="Run in my browser")).to_contain_text("the model, 9.3 MB")
+    expect(page.get_by_text("4 heads, seed 11 · your browser").first).to_be_visible()
 
 
 def test_the_browser_keeps_the_engine_for_the_next_visit(page, server, vocab, ort_web):
@@ -209,7 +251,7 @@ def test_stop_ends_a_story_where_it_is(page, server):
 
 def cpu_seconds(pid: int) -> float:
     """Return the processor time that a process has used (Linux)."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rsplit(")", 1)[1].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from wordlm.engines import TorchEngine
 from wordlm.generation import Decoding, Stop, generate, story_text
-from wordlm.text import BOS, UNK, encode_prompt, typed_words
+from wordlm.text import BOS, EOS, PAD, UNK, encode_prompt, typed_words
 
 PROMPT = "a little dog found a red hat"
 
@@ -118,7 +118,7 @@ def test_what_a_browser_sends_back_is_not_trusted(vocab):
         "start": {"text": "x", "ids": [BOS, 10**9]},
         "decoding": asdict(Decoding(5)),
         "ids": [5, 10**9, -3, 6] + [7] * 99,
-        "probabilities": [0.5] * many,
+        "probabilities": [0.1, 0.2, 0.3, 0.4] + [0.5] * (many - 4),
         "alternatives": [[[5, 0.5], [10**9, 0.1]]] * many,
         "milliseconds": [1] * many,
         "stop": "nonsense",
@@ -128,9 +128,60 @@ def test_what_a_browser_sends_back_is_not_trusted(vocab):
     assert made.start_ids == [BOS]
     assert made.new_ids == [5, 6, 7, 7, 7]
     assert made.stop is Stop.STOPPED
+    assert [choice.probability for choice in made.choices] == [0.1, 0.4, 0.5, 0.5, 0.5]
     assert made.choices[0].alternatives == ((5, 0.5),)
     with pytest.raises(ValueError, match="max_new_tokens"):
         received_story(story | {"decoding": asdict(Decoding(5)) | {"max_new_tokens": 10**9}}, vocab)
+
+
+def sent(**changes) -> dict:
+    """A story of three words and the end, as the browser sends it."""
+    return {
+        "start": {"text": "x", "ids": [BOS]},
+        "decoding": asdict(Decoding(60)),
+        "ids": [5, 6, 7],
+        "probabilities": [0.1, 0.2, 0.3, 0.4],
+        "alternatives": [[[5, 0.1]], [[6, 0.2]], [[7, 0.3]], [[2, 0.4]]],
+        "milliseconds": [1, 2, 3, 4],
+        "stop": "END",
+        "way": "WebAssembly",
+    } | changes
+
+
+@pytest.mark.parametrize(
+    ("ids", "kept"),
+    [
+        ([5, 6, 7], [5, 6, 7, 2]),
+        ([10**9, 6, 7], [6, 7, 2]),
+        ([5, -1, 7], [5, 7, 2]),
+        ([5, 6, PAD], [5, 6, 2]),
+        ([EOS, BOS, 7], [7, 2]),
+        ([5, "6", 7], [5, 7, 2]),
+        ([10**9] * 3, [2]),
+    ],
+)
+def test_an_id_that_is_no_word_is_dropped_with_its_probability_alternatives_and_time(vocab, ids, kept):
+    from wordlm.ui.browser_engine import received_story
+
+    whole = {5: 0.1, 6: 0.2, 7: 0.3, EOS: 0.4}
+    made = received_story(sent(ids=ids), vocab)
+    assert [choice.id for choice in made.choices] == kept
+    for choice in made.choices:
+        assert choice.probability == whole[choice.id]
+        assert choice.alternatives == ((choice.id, whole[choice.id]),)
+        assert choice.seconds == pytest.approx(whole[choice.id] / 100)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"probabilities": [2.0] * 4}, {"probabilities": [float("nan")] * 4}, {"milliseconds": [-1] * 4}, {"ids": 5}],
+    ids=str,
+)
+def test_numbers_that_cannot_be_are_no_story(vocab, changes):
+    from wordlm.ui.browser_engine import received_story
+
+    with pytest.raises((ValueError, TypeError)):
+        received_story(sent(**changes), vocab)
 
 
 def test_unknown_words_of_a_real_story_are_read_as_unknown(open_page, monkeypatch, tmp_path, real_stories, vocab):

@@ -45,7 +45,8 @@ def heads_in_words(rows: np.ndarray, reading: EncodedPrompt, shown: int) -> None
     said = []
     for head, row in enumerate(rows):
         key, unseen = int(row.argmax()), row[: len(row) - shown]
-        earlier = f"; {html.escape(written(float(unseen.sum()), 3, limit=True))} on {counted(len(unseen), 'earlier word')} not in the picture"
+        on_them = html.escape(written(float(unseen.sum()), 3, limit=True))
+        earlier = f"; {on_them} on {counted(len(unseen), 'earlier word')} not in the picture"
         said.append(
             f'<span><i style="background:{head_hue(head)}"></i>head {head + 1}: '
             f"<b>{label_html(reading.typed[-1])}</b> looks most at <b>{label_html(reading.labels[key])}</b>, "

@@ -4,6 +4,10 @@
 
 const CACHE = "attention-explorer";
 
+// The server is asked again for a model after so many milliseconds, in all so many times: a question is lost when the
+// visitor changes something else in the same moment, since that begins the page anew.
+const PATIENCE = 6000, ASKED_AT_MOST = 5;
+
 export default function ({ data, parentElement, setTriggerValue }) {
   const button = parentElement.querySelector("button");
   const note = parentElement.querySelector("p");
@@ -12,7 +16,9 @@ export default function ({ data, parentElement, setTriggerValue }) {
   // One for the whole page: what was loaded, and the run in progress. This function is called at every rerun.
   const shared = (window.attentionExplorer ??= { engines: {}, sessions: {}, run: null, waiting: null });
 
-  const showState = () => { button.textContent = shared.run ? "Stop" : data.label; };
+  // What a press does and what the button says come from one place, also when a run ends that began before a change.
+  shared.label = data.label;
+  const showState = () => { button.textContent = shared.run ? "Stop" : shared.label; };
   showState();
 
   button.onclick = () => {
@@ -23,7 +29,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     const run = (shared.run = { stopped: false });
     begin(run).catch(fail).finally(() => {
       shared.run = null;
-      button.textContent = data.label;
+      showState();
     });
     showState();
   };
@@ -121,8 +127,18 @@ export default function ({ data, parentElement, setTriggerValue }) {
 
   function askForModel(id) {
     return new Promise((resolve, reject) => {
-      shared.waiting = { id, resolve, reject };
-      setTriggerValue("wanted", id);
+      const waiting = (shared.waiting = { id, resolve, reject });
+      const ask = (left) => {
+        if (shared.waiting !== waiting) return; // it came
+        if (left === 0) {
+          shared.waiting = null;
+          reject(new Error("the model did not come"));
+          return;
+        }
+        setTriggerValue("wanted", id);
+        setTimeout(ask, PATIENCE, left - 1);
+      };
+      ask(ASKED_AT_MOST);
     });
   }
 

@@ -4,6 +4,7 @@ The page sends its settings to `browser_engine.js`; the story comes back when it
 """
 
 import base64
+import math
 from collections.abc import Callable
 from dataclasses import asdict, fields
 from pathlib import Path
@@ -13,7 +14,7 @@ import streamlit as st
 from wordlm.files import ARTIFACTS, sha256_file
 from wordlm.generation import ALTERNATIVES, Choice, Decoding, Generation, Stop
 from wordlm.text import BOS, CONTEXT_LEN, EOS, PAD, UNK, Vocab
-from wordlm.ui.generate import EXPORTED, Start, Stories, exported, onnx_name, story_name
+from wordlm.ui.generate import EXPORTED, Start, Stories, exported, onnx_engine, onnx_name, story_name
 from wordlm.ui.resources import Checkpoint, reading
 
 ORT_VERSION = "1.30.0"
@@ -50,6 +51,9 @@ ORT_FILES = {
 """What the browser fetches for each way to run: its script, then the engine itself."""
 
 
+_KEY, _WANTED, _STORY = "browser_engine", "browser_wants", "browser_wrote"
+
+
 class BrowserEngine:
     """Stands for the visitor's browser in a report; the calls were made there."""
 
@@ -80,13 +84,20 @@ def _component() -> Callable:
 @st.cache_resource(show_spinner=False)
 def _exported() -> dict[str, Checkpoint]:
     """Return the checkpoint behind each exported file, by the file's digest."""
-    chosen = [exported(model) for model in EXPORTED]
     digests = {}
-    for one in chosen:
+    for one in map(exported, EXPORTED):
+        onnx_engine(one)  # opened here too, which finds out whether it is this model's
         path = ARTIFACTS / "onnx" / onnx_name(one)
         with reading(path):
             digests[sha256_file(path)] = one
     return digests
+
+
+def _keep_what_came() -> None:
+    """Keep what the browser sent until the page has come to it: a change elsewhere may end this run before that."""
+    for name, key in (("wanted", _WANTED), ("story", _STORY)):
+        if (came := st.session_state[_KEY].get(name)) is not None:
+            st.session_state[key] = came
 
 
 def browser_engine(
@@ -94,22 +105,22 @@ def browser_engine(
 ) -> tuple[Start, Stories] | None:
     """Draw the button that runs a model in the visitor's browser; return what came back, if anything did.
 
-    The browser asks for the weights of a model by digest, once; they are sent with the next drawing. With the story
-    it sends the start and the settings that it used, which may have been changed here since.
+    The browser asks for the weights of a model by digest, and again when they do not come; they are sent with the next
+    drawing. With the story it sends the start and the settings that it used, which may have been changed here since.
     """
     digests = _exported()
     path = ARTIFACTS / "onnx" / onnx_name(chosen)
-    state = st.session_state.get("browser_engine")
-    wanted = digests.get(state.wanted) if state is not None else None
+    digest = st.session_state.get(_WANTED)
+    wanted = digests.get(digest) if isinstance(digest, str) else None
     megabytes = sum(file["bytes"] for file in ORT_FILES[way]) / 1e6
-    result = _component()(
-        key="browser_engine",
+    _component()(
+        key=_KEY,
         data={
             "label": f"Run in my browser: fetches {megabytes:.1f} MB once, and the model, "
             f"{path.stat().st_size / 1e6:.1f} MB",
             "engine": {"way": way, "files": ORT_FILES[way]},
             "modelId": next(digest for digest, one in digests.items() if one == chosen),
-            "model": _weights(state.wanted, wanted) if wanted else None,
+            "model": _weights(digest, wanted) if wanted else None,
             "start": asdict(start),
             "decoding": asdict(decoding),
             "special": {"PAD": PAD, "BOS": BOS, "EOS": EOS, "UNK": UNK},
@@ -117,17 +128,18 @@ def browser_engine(
             "alternatives": ALTERNATIVES,
             "words": list(vocab.itos),
         },
-        on_wanted_change=lambda: None,
-        on_story_change=lambda: None,
+        on_wanted_change=_keep_what_came,
+        on_story_change=_keep_what_came,
     )
-    story = result.story
-    if story is None or story.get("modelId") not in digests:
+    st.session_state.pop(_WANTED, None)
+    story = st.session_state.pop(_STORY, None)
+    if story is None:
         return None
-    written_by = digests[story["modelId"]]
     try:
+        written_by = digests[story["modelId"]]
         made = received_story(story, vocab)
         began = Start(str(story["start"]["text"]), list(made.start_ids), start.vocab, start.continuation)
-    except (KeyError, TypeError, ValueError):  # not what our script sends
+    except (LookupError, TypeError, ValueError, OverflowError):  # not what our script sends
         st.error("The browser sent something that is no story. Reload the page and try again.")
         return None
     return began, {story_name(written_by, "your browser"): (written_by, made)}
@@ -138,22 +150,37 @@ def _weights(digest: str, chosen: Checkpoint) -> dict[str, str]:
     return {"id": digest, "base64": base64.b64encode(content).decode()}
 
 
-def _known(ids: list, vocab: Vocab) -> list[int]:
-    return [int(i) for i in ids if 0 <= int(i) < len(vocab)]
-
-
 def received_story(story: dict, vocab: Vocab) -> Generation:
-    """Rebuild a generation from what the browser sent, trusting nothing in it."""
+    """Rebuild a generation from what the browser sent, trusting nothing in it. Raises as `browser_engine` expects.
+
+    What is no word is dropped together with its probability, its alternatives and its time.
+    """
     decoding = Decoding(**{field.name: story["decoding"][field.name] for field in fields(Decoding)})
-    made = _known(story["ids"], vocab)[: decoding.max_new_tokens]
-    if story["stop"] == Stop.END.name:
-        made.append(EOS)
-    choices = [
-        Choice(i, float(p), tuple((int(a), float(q)) for a, q in others if 0 <= int(a) < len(vocab)), float(ms) / 1e3)
-        for i, p, others, ms in zip(
-            made, story["probabilities"], story["alternatives"], story["milliseconds"], strict=False
-        )
-    ]
+    told = zip(story["probabilities"], story["alternatives"], story["milliseconds"], strict=False)
+    words = [_choice(i, row, vocab) for i, row in zip(story["ids"], told, strict=False) if _is_word(i, vocab)]
+    choices = words[: decoding.max_new_tokens]
+    if story["stop"] == Stop.END.name:  # a decision too, the last one; its id is not sent, since it is no word
+        choices += [_choice(EOS, row, vocab) for row in told][:1]
     way = story["way"] if story["way"] in ORT_FILES else "unknown"
     stop = Stop[story["stop"]] if story["stop"] in Stop.__members__ else Stop.STOPPED
-    return Generation(BrowserEngine(way), _known(story["start"]["ids"], vocab), decoding, choices, stop)
+    start = [int(i) for i in story["start"]["ids"] if 0 <= int(i) < len(vocab)]
+    return Generation(BrowserEngine(way), start, decoding, choices, stop)
+
+
+def _is_word(id_: object, vocab: Vocab) -> bool:
+    """Whether a model could have chosen this; never the padding, the start mark, or the end as a word."""
+    return isinstance(id_, int) and 0 <= id_ < len(vocab) and id_ not in (PAD, BOS, EOS)
+
+
+def _choice(id_: int, told: tuple, vocab: Vocab) -> Choice:
+    probability, alternatives, milliseconds = told
+    others = tuple((int(i), _share(p)) for i, p in alternatives[:ALTERNATIVES] if 0 <= int(i) < len(vocab))
+    if not 0 <= float(milliseconds) < math.inf:
+        raise ValueError(f"no time: {milliseconds}")
+    return Choice(id_, _share(probability), others, float(milliseconds) / 1e3)
+
+
+def _share(probability: object) -> float:
+    if not 0 <= float(probability) <= 1 + 1e-6:  # summed up in another order
+        raise ValueError(f"no probability: {probability}")
+    return float(probability)

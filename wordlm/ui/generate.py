@@ -12,6 +12,7 @@ from wordlm.data import DataError, StoryStream
 from wordlm.engines import OnnxEngine, TorchEngine
 from wordlm.files import ARTIFACTS
 from wordlm.generation import Choice, Decoding, Engine, Generation, join_words, story_text
+from wordlm.models import identity_of
 from wordlm.numbers import count, percent, written
 from wordlm.starts import opening_of
 from wordlm.text import BOS, EOS, SPECIALS, UNK, Vocab, typed_words
@@ -111,7 +112,7 @@ def onnx_engine(chosen: Checkpoint) -> OnnxEngine:
     path = ARTIFACTS / "onnx" / onnx_name(chosen)
     with reading(path):
         path.stat()
-        engine = OnnxEngine(path)
+        engine = OnnxEngine(path, identity_of(model_of(chosen)))
         if engine.made_from != weights_digest(chosen):
             raise ValueError(f"it does not belong to the {chosen.file} that is here")
     return engine

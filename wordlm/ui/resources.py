@@ -43,13 +43,14 @@ class ArtifactError(RuntimeError):
 @contextmanager
 def reading(path: Path) -> Iterator[None]:
     """Turn whatever is wrong with a bundled file into an `ArtifactError`."""
-    name = f"artifacts/{path.relative_to(ARTIFACTS)}"
+    name = f"artifacts/{path.relative_to(ARTIFACTS).as_posix()}"
     try:
         yield
     except FileNotFoundError as error:
         raise ArtifactError(f"{name} is missing: bring it back with git checkout artifacts") from error
     except (OSError, ValueError, KeyError, TypeError) as error:
-        reason = str(error).replace(str(path), "it")
+        # An OSError quotes the path as Python writes it, on Windows with every backslash twice.
+        reason = str(error).replace(repr(str(path)), "it").replace(str(path), "it")
         again = "git checkout artifacts restores it"
         raise ArtifactError(f"{name} is damaged or another file ({reason}): {again}") from error
 
