@@ -345,6 +345,7 @@ def test_where_validation_rises_the_kept_step_is_what_is_shown_first(open_train)
     assert screen.app.select_slider(key="replay").value == kept
     np.testing.assert_allclose(shown[lower], job.weights[kept][1][lower], atol=1e-6)
     assert f"After {kept} updates. This is the model that is kept." in screen.text
+    assert f"Kept is the model after {kept} updates, the best on validation." in screen.text
     figures = {metric.label: metric.value for metric in screen.app.metric}
     assert figures[f"validation loss, kept (update {kept})"] == f"{job.result['validation_loss']:.4f}"
     assert figures["validation loss, not kept (update 60)"] == f"{last.validation_loss:.4f}"

@@ -161,7 +161,7 @@ def _download() -> None:
 def _own_text(own_vocabulary: bool) -> Corpus | None:
     explain(
         f"At least {FEWEST_STORIES} stories or paragraphs, with a blank line or {for_markdown(SEPARATOR)} between. "
-        "A tenth each is kept for validation and test, at least one."
+        "A tenth is kept for validation and as much for test, at least one each."
     )
     box, file = st.columns(2)
     with box:
@@ -346,7 +346,8 @@ def _say_state(job: Job) -> None:
                 "The best validation step is kept."
             )
         case State.FINISHED:
-            st.success(f"Trained {title}: {counted(config.steps, 'update')} in {in_words(job.seconds)}.")
+            best = f"Kept is the model after {counted(job.result['selected_step'], 'update')}, the best on validation."
+            st.success(f"Trained {title}: {counted(config.steps, 'update')} in {in_words(job.seconds)}. {best}")
         case State.RUNNING:
             left = f", about {in_words(job.seconds_left)} left" if job.seconds_left is not None else ""
             ending = "Stopping" if job.stop.is_set() else f"Training {title}"
