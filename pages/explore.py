@@ -7,6 +7,7 @@ import streamlit as st
 from wordlm.ablation import word_effect
 from wordlm.arithmetic import explain_weight, softmax_table, step_table, term_table
 from wordlm.inspection import head_measures, next_words, rank_of, shape_table, token_table, weight_table
+from wordlm.numbers import written
 from wordlm.ui import blocks, charts, components, controls
 from wordlm.ui import explore as view
 from wordlm.ui.escape import for_markdown
@@ -122,7 +123,7 @@ if has_heads:
     tables[f"The word {vocab.itos[word]} with each head off"] = effect
 else:
     rank = rank_of(word, probabilities)
-    st.write(f"**{for_markdown(vocab.itos[word])}**: probability {probabilities[word]:.4f}, rank {rank:,}.")
+    st.write(f"**{for_markdown(vocab.itos[word])}**: probability {written(probabilities[word])}, rank {rank:,}.")
 
 if has_heads:
     st.subheader("What are the shapes?")

@@ -6,6 +6,7 @@ import streamlit as st
 
 from wordlm.engines import warm_up
 from wordlm.generation import Generation
+from wordlm.numbers import written
 from wordlm.ui import address, blocks, controls
 from wordlm.ui import generate as view
 from wordlm.ui.browser_engine import browser_engine
@@ -45,8 +46,9 @@ else:
     if write.button("Write", type="primary", disabled=not models):
         runners = [view.engine_of(model, choice.seed, engine) for model in models]
         st.session_state["before"] = (
-            f"Not in them: loading, {sum(loading for *_, loading in runners):.3f} s when first needed, and a warm-up "
-            f"of {sum(warm_up(runner) for runner, *_ in runners):.3f} s."
+            f"Not in them: loading, {written(sum(loading for *_, loading in runners), 3)} s when first needed, and a "
+            f"warm-up "
+            f"of {written(sum(warm_up(runner) for runner, *_ in runners), 3)} s."
         )
         st.session_state["stories"] = (
             start,

@@ -6,6 +6,7 @@ import streamlit as st
 
 from wordlm.ablation import head_value_table, loss_table, next_word_effect, prompt_effect, subset_table
 from wordlm.inspection import head_measures
+from wordlm.numbers import written
 from wordlm.ui import blocks, charts, controls
 from wordlm.ui import switch_off as view
 from wordlm.ui.glossary import explain
@@ -73,7 +74,7 @@ if stored is None:
     raise PageEnds
 measured = ablations()
 explain(
-    f"How much the test loss of {chosen.name}, {stored['loss']:.4f} nats per token, rises when one head is off: "
+    f"How much the test loss of {chosen.name}, {written(stored['loss'])} nats per token, rises when one head is off: "
     f"exact over all {measured['targets']:,} targets of {measured['stories']} stories. "
     f"The bars are intervals: {measured['interval']}. Beside it, how strongly the same head looks in your prompt."
 )

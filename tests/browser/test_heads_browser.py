@@ -62,7 +62,7 @@ def test_a_copied_link_opens_the_same_view_in_a_new_session(browser, server):
     expect(weight_sentence(page)).to_contain_text("Head 3: the weight of the key 1 · one for the query 2 · big")
     sentence = weight_sentence(page).inner_text()
     page.get_by_role("button", name="Copy link").click()
-    expect(page.get_by_role("button", name="Link copied")).to_be_visible()
+    expect(page.get_by_text("Link copied.")).to_be_visible()
     link = page.evaluate("navigator.clipboard.readText()")
     context.close()
 

@@ -44,12 +44,13 @@ def another(widget) -> object:
         return TEXTS.get(widget.key, "one big bear")
     if widget.type == "toggle":
         return not widget.value
-    if hasattr(widget, "options"):
+    if getattr(widget, "options", None):
         several = isinstance(widget.value, list)
-        now = [str(value) for value in (widget.value if several else [widget.value])]
-        other = next(option for option in reversed(widget.options) if option not in now)
-        offered = {str(option): option for option in getattr(PARAMETERS[widget.key], "options", None) or ()}
-        return [other] if several else offered.get(other, other)
+        now = widget.value if several else [widget.value]
+        # A select box may offer less than is declared; the others offer what is, and show it in their own way.
+        declared = None if widget.type == "selectbox" else getattr(PARAMETERS[widget.key], "options", None)
+        other = next(option for option in reversed(declared or widget.options) if option not in now)
+        return [other] if several else other
     return widget.min if widget.value != widget.min else widget.min + (widget.step or 1)
 
 

@@ -8,6 +8,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from wordlm.files import text_of
+from wordlm.numbers import signed, written
 from wordlm.results import (
     YOURS,
     against_best,
@@ -21,7 +22,7 @@ from wordlm.results import (
 )
 from wordlm.ui.blocks import kept_upload
 from wordlm.ui.charts import ACCENT, LEGEND_ABOVE, SECOND, head_hue
-from wordlm.ui.escape import for_markdown, for_plotly
+from wordlm.ui.escape import as_sentence, for_markdown, for_plotly
 from wordlm.ui.glossary import explain, say
 
 _OWN = "own"
@@ -41,7 +42,7 @@ def uploaded_comparison() -> dict | None:
     except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
         st.error(f"The file is no JSON text: {type(error).__name__}. Choose the comparison.json in your output folder.")
     except ValueError as error:
-        st.error(for_markdown(f"The file is no comparison: {error}."))
+        st.error(as_sentence(f"The file is no comparison: {error}"))
     return None
 
 
@@ -56,7 +57,7 @@ def seed_points(runs: pd.DataFrame, baselines: dict) -> go.Figure:
                 mode="markers",
                 name=f"seed {seed}",
                 marker={"symbol": SEED_SYMBOLS[place % len(SEED_SYMBOLS)], "size": 10, "color": head_hue(place)},
-                hovertemplate="%{x}, seed " + str(seed) + ": %{y:.4f}<extra></extra>",
+                hovertemplate="%{x}, seed " + str(seed) + ": %{y:.5~g}<extra></extra>",
             )
         )
     figure = go.Figure(traces)
@@ -95,7 +96,7 @@ def validation_curves(comparison: dict) -> go.Figure:
                         "size": [12 if c else 4 for c in chosen],
                         "symbol": ["star" if c else "circle" for c in chosen],
                     },
-                    hovertemplate=f"{title}, seed {run['seed']}: step %{{x}}, %{{y:.4f}}<extra></extra>",
+                    hovertemplate=f"{title}, seed {run['seed']}: step %{{x}}, %{{y:.5~g}}<extra></extra>",
                 )
             )
     figure = go.Figure(traces)
@@ -121,7 +122,7 @@ def head_curve(runs: pd.DataFrame) -> go.Figure:
                 name=f"one seed{mark}",
                 marker={"color": hue, "size": 8},
                 customdata=part["seed"],
-                hovertemplate="%{x} heads, seed %{customdata}: %{y:.4f}<extra></extra>",
+                hovertemplate="%{x} heads, seed %{customdata}: %{y:.5~g}<extra></extra>",
             ),
         ]
     figure = go.Figure(traces)
@@ -142,9 +143,10 @@ def say_paired(comparison: dict) -> pd.DataFrame | None:
     mean, low, high = mean_interval(pairs["difference"].tolist())
     better = int((pairs["difference"] < 0).sum())
     say(
-        f"Four heads minus one head, seed by seed: {mean:+.4f} nats per token on average, 95 % interval {low:+.4f} to "
-        f"{high:+.4f}; four heads have the lower loss at {better} of {len(pairs)} seeds. That is a perplexity "
-        f"{math.exp(mean):.3f} times as large."
+        f"Four heads minus one head, seed by seed: {signed(mean)} nats per token on average, 95 % interval "
+        f"{signed(low)} to "
+        f"{signed(high)}; four heads have the lower loss at {better} of {len(pairs)} seeds. That is a perplexity "
+        f"{written(math.exp(mean), 3)} times as large."
     )
     st.caption(
         f"The interval is Student's for {len(pairs)} differences. It rests on differences that are independent from "
@@ -222,7 +224,8 @@ def say_best_head_count(runs: pd.DataFrame) -> pd.DataFrame | None:
         return None
     best, worst = int(means.idxmin()), int(means.idxmax())
     say(
-        f"The lowest mean test loss is {means.min():.4f}, with {in_heads([best])}; the highest {means.max():.4f}, with "
+        f"The lowest mean test loss is {written(means.min())}, with {in_heads([best])}; the highest "
+        f"{written(means.max())}, with "
         f"{in_heads([worst])}."
     )
     pairs = against_best(ours)
@@ -280,8 +283,8 @@ def say_seeds(runs: pd.DataFrame) -> None:
     if of_models.count().max() > 1:
         widest = (of_models.max() - of_models.min()).max()
         say(
-            f"The seeds of one model lie at most {widest:.4f} apart; the means of the models from "
-            f"{of_models.mean().min():.4f} to {of_models.mean().max():.4f}."
+            f"The seeds of one model lie at most {written(widest)} apart; the means of the models from "
+            f"{written(of_models.mean().min())} to {written(of_models.mean().max())}."
         )
 
 
@@ -292,11 +295,12 @@ def say_baselines(table: pd.DataFrame) -> None:
         return
     models = losses.drop([name for name in ("uniform", "unigram", "bigram", "trigram") if name in losses])
     beaten, best = models[models >= losses["bigram"]], losses["trigram"]
-    lose = ", ".join(f"{name} at {loss:.4f}" for name, loss in beaten.items()) or "no model"
+    lose = ", ".join(f"{name} at {written(loss)}" for name, loss in beaten.items()) or "no model"
     win = ", ".join(models[models < best].index) or "no model"
     say(
         for_markdown(
-            f"Counting pairs of words gives {losses['bigram']:.4f}; above that lies {lose}. Counting triples gives "
-            f"{best:.4f}; below that lie {win}."
+            f"Counting pairs of words gives {written(losses['bigram'])}; above that lies {lose}. Counting triples "
+            f"gives "
+            f"{written(best)}; below that lie {win}."
         )
     )

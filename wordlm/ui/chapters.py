@@ -13,6 +13,7 @@ from wordlm import course
 from wordlm.ablation import cheapest_pair, head_value_table, worth_together
 from wordlm.measures import losses_of_probabilities, perplexity
 from wordlm.models import D_MODEL, DEFAULT_HEADS, head_width, parameter_count
+from wordlm.numbers import scientific, short, signed, written
 from wordlm.results import against_best, run_table
 from wordlm.text import EncodedPrompt
 from wordlm.ui import address, charts
@@ -57,7 +58,7 @@ def bottleneck(choice: Choice) -> None:
     )
     say(
         "A softmax makes the weights: e to the power of each score, divided by the sum of all these powers. So of the "
-        f"scores 2 and 0, the first gets $e^2 / (e^2 + e^0)$ = {course.softmax(np.array([2.0, 0.0]))[0]:.3f}."
+        f"scores 2 and 0, the first gets $e^2 / (e^2 + e^0)$ = {written(course.softmax(np.array([2.0, 0.0]))[0], 3)}."
     )
     say(
         f"A word may need two things at once. Here it wants to see the subject, *{subject}*, and the object, "
@@ -73,9 +74,11 @@ def bottleneck(choice: Choice) -> None:
     )
     one, two = rows.loc["one head"], rows.iloc[1:]
     say(
-        f"One head gives {subject} {one[subject]:.3f} and {object_} {one[object_]:.3f}, together "
-        f"{one[subject] + one[object_]:.3f}: never more than 1. Two heads give {two[subject].max():.3f} and "
-        f"{two[object_].max():.3f}, together {two[subject].max() + two[object_].max():.3f}, each from a row of its own."
+        f"One head gives {subject} {written(one[subject], 3)} and {object_} {written(one[object_], 3)}, together "
+        f"{written(one[subject] + one[object_], 3)}: never more than 1. Two heads give "
+        f"{written(two[subject].max(), 3)} and "
+        f"{written(two[object_].max(), 3)}, together {written(two[subject].max() + two[object_].max(), 3)}, each from "
+        f"a row of its own."
     )
     see_for_yourself()
 
@@ -93,7 +96,8 @@ def split(choice: Choice) -> None:
         each = head_width(width, heads)
     except ValueError as error:
         st.warning(
-            f"{width} / {heads} = {width / heads:.2f}: the coordinates cannot be shared out evenly. So the model "
+            f"{width} / {heads} = {written(width / heads, 2)}: the coordinates cannot be shared out evenly. So the "
+            f"model "
             f"refuses, in the words of its code: *{for_markdown(str(error))}*."
         )
     else:
@@ -122,7 +126,7 @@ def split(choice: Choice) -> None:
     shared, kept = growth.iloc[-1, 2], growth.iloc[-1, 3]
     say(
         f"At width {width}, the matrices of {counts[-1]} heads that share have {shared:,} parameters; if each keeps "
-        f"the full width, {kept:,}, which is {kept / shared:g} times as many. Only these matrices grow: our whole "
+        f"the full width, {kept:,}, which is {short(kept / shared)} times as many. Only these matrices grow: our whole "
         f"model would go from {parameter_count('attention'):,} to {course.parameters_with_full_width(counts[-1]):,}. "
         "Sharing asks whether more patterns help at the same price."
     )
@@ -135,7 +139,7 @@ def split(choice: Choice) -> None:
         times = doubled.iloc[1, -1] / doubled.iloc[0, -1]
         say(
             f"With twice the heads, there are twice as many patterns, from heads as wide as before. With as many "
-            f"heads, each is twice as wide. Both cost the same: {times:g} times the parameters in these matrices."
+            f"heads, each is twice as wide. Both cost the same: {short(times)} times the parameters in these matrices."
         )
     st.markdown("**Too narrow or too wide?**")
     say(
@@ -157,7 +161,7 @@ def say_narrow_heads(comparison: dict) -> None:
         pair = pairs.loc[heads]
         said.append(
             f"With {heads} head{'s' * (heads != 1)} of width {head_width(D_MODEL, heads)} it is "
-            f"{pair['difference']:.4f} nats higher, 95 % interval {pair['from']:+.4f} to {pair['to']:+.4f}"
+            f"{written(pair['difference'])} nats higher, 95 % interval {signed(pair['from'])} to {signed(pair['to'])}"
             + ("." if pair["decided"] else ": that holds 0, so these seeds do not decide it.")
         )
     say(" ".join(said))
@@ -184,8 +188,10 @@ def one_vector(choice: Choice) -> None:
     nudged = vector + np.array([0, 0, 0, 1.0])
     change = (course.two_heads_from(nudged, matrices[:2], matrices[2:]) - result).abs().sum(axis=1)
     say(
-        f"Add 1 to the fourth number. The two coordinates of head 1 then change by {change['slice, head 1']:.3f} in "
-        f"all with the slice, and by {change['projection, head 1']:.3f} with the projection. A slice is the projection "
+        f"Add 1 to the fourth number. The two coordinates of head 1 then change by "
+        f"{written(change['slice, head 1'], 3)} in "
+        f"all with the slice, and by {written(change['projection, head 1'], 3)} with the projection. A slice is the "
+        f"projection "
         "whose rows are one-hot."
     )
 
@@ -200,7 +206,7 @@ def two_patterns(choice: Choice) -> None:
     swapped = address.toggle("swapped", "Swap the two queries")
     queries = course.TRIO_QUERIES[::-1] if swapped else course.TRIO_QUERIES
     rows = course.trio_weights(queries)
-    said = [f"head {h + 1}: query ({q[0]:g}, {q[1]:g})" for h, q in enumerate(queries)]
+    said = [f"head {h + 1}: query ({short(q[0])}, {short(q[1])})" for h, q in enumerate(queries)]
     explain(f"{'Swapped' if swapped else 'As they were'}. {'; '.join(said)}.")
     picture_and_table(
         charts.matrix_heatmap(rows, rows="head", columns="key", unit="weight, 0 to 1"),
@@ -211,8 +217,8 @@ def two_patterns(choice: Choice) -> None:
     )
     first, second = rows.loc["head 1"], rows.loc["head 2"]
     say(
-        f"Head 1 looks most at *{first.idxmax()}*, {first.max():.3f}; head 2 at *{second.idxmax()}*, "
-        f"{second.max():.3f}. Swap the queries and the rows change places."
+        f"Head 1 looks most at *{first.idxmax()}*, {written(first.max(), 3)}; head 2 at *{second.idxmax()}*, "
+        f"{written(second.max(), 3)}. Swap the queries and the rows change places."
     )
     see_for_yourself()
 
@@ -244,12 +250,14 @@ def message(choice: Choice) -> None:
     say(
         "Queries and keys are random here. The spread of their dot products grows with the width, as its root. "
         f"The scale keeps it from growing. At width {width} the {'scores' if scaled else 'dot products'} spread by "
-        f"{drawn['spread']:.2f}; the root of the width is {math.sqrt(width):.2f}."
+        f"{written(drawn['spread'], 2)}; the root of the width is {written(math.sqrt(width), 2)}."
     )
     say(
         f"Made of {'scores' if scaled else 'dot products without the scale'}, the largest of {course.SPREAD_KEYS} "
-        f"weights is {drawn['largest']:.2f} on average. A weight w lets w (1 − w) of a gradient pass: on average "
-        f"{drawn['passes']:.3f} here, and never more than {course.MOST_THAT_PASSES:g}. When that is near 0, the "
+        f"weights is {written(drawn['largest'], 2)} on average. A weight w lets w (1 − w) of a gradient pass: on "
+        f"average "
+        f"{written(drawn['passes'], 3)} here, and never more than {short(course.MOST_THAT_PASSES)}. When that is near "
+        f"0, the "
         "softmax is saturating."
     )
     st.markdown("**Why minus infinity, and why before the softmax?**")
@@ -267,9 +275,12 @@ def message(choice: Choice) -> None:
     outcomes = {
         "minus infinity before": "No word sees a later one, and every row is a distribution.",
         "zero after": "Later scores still count in what each row was divided by, so the rows no longer sum to 1.",
-        "none": f"The first word gives {weights[0, 1:].sum():.3f} to words that come later.",
+        "none": f"The first word gives {written(weights[0, 1:].sum(), 3)} to words that come later.",
     }
-    say(f"The rows sum to {weights[0].sum():.3f}, {weights[1].sum():.3f} and {weights[2].sum():.3f}. " + outcomes[way])
+    say(
+        f"The rows sum to {written(weights[0].sum(), 3)}, {written(weights[1].sum(), 3)} and "
+        f"{written(weights[2].sum(), 3)}. " + outcomes[way]
+    )
     st.markdown("**What is lost without the output projection?**")
     chosen, _ = _with_heads(choice)
     reach = course.reach_of_messages(model_of(chosen))
@@ -295,12 +306,13 @@ def built_in(choice: Choice) -> None:
     model = model_of(chosen)
     difference, averaged = course.built_in_layer(model, torch.from_numpy(prompt.input_ids))
     row = [round(weight, 3) for weight in averaged[0, -1, -len(prompt.ids) :].tolist()]
-    st.code(f"largest difference: {difference:.1e}\nlast row, averaged: {row}", language="text")
+    st.code(f"largest difference: {scientific(difference)}\nlast row, averaged: {row}", language="text")
     sharpest, average = course.hidden_by_the_average(inspection_of(chosen, prompt.ids).weights)
     hides = model.heads > 1 and sharpest - average > 0.05
     say(
         f"By default the layer returns the mean of the weights over the heads, here {model.heads}. In the last row of "
-        f"your prompt the largest weight of any head is {sharpest:.3f}; the largest of the mean is {average:.3f}. "
+        f"your prompt the largest weight of any head is {written(sharpest, 3)}; the largest of the mean is "
+        f"{written(average, 3)}. "
         + ("The mean hides which head looked where." if hides else "Here there is little that the mean could hide.")
     )
 
@@ -322,11 +334,11 @@ def not_modules(choice: Choice) -> None:
         explain("The last two columns are a 95 % interval over the test stories.")
         rises = values.iloc[:, 0]
         if len(rises) == 1:
-            say(f"Without its one head, the loss of {chosen.name} rises by {rises.iloc[0]:.4f} nats.")
+            say(f"Without its one head, the loss of {chosen.name} rises by {written(rises.iloc[0])} nats.")
         else:
             say(
                 f"Of {chosen.name}, {rises.idxmax()} is worth most, given the others: without it the loss rises by "
-                f"{rises.max():.4f} nats. Without {rises.idxmin()} it rises by {rises.min():.4f}."
+                f"{written(rises.max())} nats. Without {rises.idxmin()} it rises by {written(rises.min())}."
             )
             say_redundancy(stored)
     explain(
@@ -351,9 +363,12 @@ def not_modules(choice: Choice) -> None:
     explain("The induction score is the mean weight on the word that followed the last time.")
     best = int(found.scores.argmax())
     say(
-        f"Even weights would score {found.even:.3f}; head {best + 1} has the highest score, {found.scores[best]:.3f}. "
-        f"Mean surprisal: {found.first:.2f} nats in the first showing, {found.second:.2f} in the second. (Random words "
-        f"surprise more than even chances, {math.log(len(vocabulary_of(chosen))):.2f}: the model expects sentences.)"
+        f"Even weights would score {written(found.even, 3)}; head {best + 1} has the highest score, "
+        f"{written(found.scores[best], 3)}. "
+        f"Mean surprisal: {written(found.first, 2)} nats in the first showing, {written(found.second, 2)} in the "
+        f"second. (Random words "
+        f"surprise more than even chances, {written(math.log(len(vocabulary_of(chosen))), 2)}: the model expects "
+        f"sentences.)"
     )
     # A head that copies puts most of its weight there, and the words of the second showing become easy.
     if found.scores[best] < 0.5 and found.second > 0.5 * found.first:
@@ -373,8 +388,9 @@ def say_redundancy(stored: dict) -> None:
     together = worth_together(stored)
     redundant = together.singles < together.all_off
     say(
-        f"The {stored['heads']} increases add up to {together.singles:.3f}; with all heads off the loss rises by "
-        f"{together.all_off:.3f}. "
+        f"The {stored['heads']} increases add up to {written(together.singles, 3)}; with all heads off the loss rises "
+        f"by "
+        f"{written(together.all_off, 3)}. "
         + ("While one is off, the others make up for part of it. That is redundancy." if redundant else "")
     )
     pair = cheapest_pair(stored)
@@ -382,8 +398,9 @@ def say_redundancy(stored: dict) -> None:
     if pair is not None:
         (first, second), both, apart = pair
         said = (
-            f" The cheapest pair to lose here is heads {first + 1} and {second + 1}: {both:.3f} when both are off, "
-            f"{apart:.3f} if one adds up the single increases."
+            f" The cheapest pair to lose here is heads {first + 1} and {second + 1}: {written(both, 3)} when both are "
+            f"off, "
+            f"{written(apart, 3)} if one adds up the single increases."
         )
     say(
         "Pruning takes heads out for good, those that matter least first. After each, the rest must be measured anew "
@@ -430,17 +447,22 @@ def cost(choice: Choice) -> None:
     operations = course.attention_operations(length, width, layers)
     one_layer = course.score_bytes(length, heads, precision, 1) / 2**20
     say(
-        f"Training keeps the weights of all layers for the gradient: {table.iloc[0, 2]:,.1f} MiB. Reading alone needs "
-        f"those of one layer at a time: {one_layer:,.1f} MiB. Fused attention makes them piece by piece and keeps "
+        f"Training keeps the weights of all layers for the gradient: {written(table.iloc[0, 2], 1)} MiB. Reading "
+        f"alone needs "
+        f"those of one layer at a time: {written(one_layer, 1)} MiB. Fused attention makes them piece by piece and "
+        f"keeps "
         "neither. It does not change the cache."
     )
     say(
-        f"Scores and weighted sums take {operations / 1e9:,.1f} billion multiplications and additions, whatever the "
+        f"Scores and weighted sums take {written(operations / 1e9, 1)} billion multiplications and additions, "
+        f"whatever the "
         "number of heads. That is one forward pass over the whole text that skips no masked pair. Skipping them, as "
         "fused attention may, saves nearly half."
     )
     times = table.iloc[0, 3] / table.iloc[min(1, len(table) - 1), 3]
-    saved = f" In the second line of the table that makes the cache {times:g} times smaller." if len(table) > 1 else ""
+    saved = (
+        f" In the second line of the table that makes the cache {short(times)} times smaller." if len(table) > 1 else ""
+    )
     say(
         "What does sharing trade? Heads that share keep queries of their own, but find words by the same keys and take "
         f"in the same values.{saved} The heads can differ less, which may cost some quality (Shazeer 2019; Ainslie et "
@@ -459,8 +481,9 @@ def reading_a_loss(choice: Choice) -> None:
     losses = losses_of_probabilities([first, second])
     mean = float(losses.mean())
     say(
-        f"The losses are {losses[0]:.4f} and {losses[1]:.4f} nats, their mean {mean:.4f}. The perplexity is "
-        f"{perplexity(mean):.4f}: as unsure as among so many equally likely words."
+        f"The losses are {written(losses[0])} and {written(losses[1])} nats, their mean {written(mean)}. The "
+        f"perplexity is "
+        f"{written(perplexity(mean))}: as unsure as among so many equally likely words."
     )
     say(
         "Losses may be compared when tokenizer and test words are the same, as they are for all our models. The number "

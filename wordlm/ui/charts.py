@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
+from wordlm.numbers import written
 from wordlm.ui.escape import for_plotly, shortened
 
 Scale = Literal["absolute", "per view", "logarithmic"]
@@ -95,7 +96,7 @@ def weight_heatmaps(
                 "ygap": gap,
                 "hoverongaps": False,
                 "hovertemplate": f"head {head + 1}: <b>%{{y}}</b> looks at <b>%{{x}}</b>"
-                "<br>weight %{customdata:.3f}<extra></extra>",
+                "<br>weight %{written(customdata, 3)}<extra></extra>",
             }
         )
         lowest = place + columns >= len(heads)
@@ -139,7 +140,7 @@ def horizontal_bars(names: list[str], values: np.ndarray, axis_title: str, *, de
             text=[f"{value:.{decimals}f}" for value in values],
             textposition="outside",
             cliponaxis=False,
-            hovertemplate=f"%{{y}}: {axis_title} %{{x:.4f}}<extra></extra>",
+            hovertemplate=f"%{{y}}: {axis_title} %{{x:.5~g}}<extra></extra>",
             marker_color=ACCENT,
         )
     )
@@ -160,7 +161,7 @@ def _colour_axis(shown: np.ndarray, scale: Scale, first_token: FirstToken) -> di
         bar["title"] |= {"text": "weight, logarithmic" + left_out}
         return {"colorscale": WEIGHT_COLOURS, "cmin": -4, "cmax": 0, "colorbar": bar}
     largest = 1.0 if scale == "absolute" or not np.isfinite(shown).any() else float(np.nanmax(shown))
-    span = "0 to 1" if scale == "absolute" else f"0 to {largest:.3f}, the largest"
+    span = "0 to 1" if scale == "absolute" else f"0 to {written(largest, 3)}, the largest"
     bar["title"] |= {"text": f"weight, {span}{left_out}"}
     return {"colorscale": WEIGHT_COLOURS, "cmin": 0, "cmax": largest, "colorbar": bar}
 
@@ -231,7 +232,7 @@ def vector_bars(vectors: dict[str, np.ndarray], hue: str) -> go.Figure:
                 "xaxis": f"x{axis}",
                 "yaxis": f"y{axis}",
                 "marker": {"color": hue},
-                "hovertemplate": f"{name}, coordinate %{{x}}: %{{y:.4f}}<extra></extra>",
+                "hovertemplate": f"{name}, coordinate %{{x}}: %{{y:.5~g}}<extra></extra>",
             }
         )
         layout[f"xaxis{axis}"] = {
@@ -270,7 +271,7 @@ def row_heatmap(rows: pd.DataFrame, scale: Scale) -> go.Figure:
         "coloraxis": "coloraxis",
         "xgap": 1 if len(keys) <= 20 else 0,
         "ygap": 2,
-        "hovertemplate": "%{y} looks at <b>%{x}</b><br>weight %{customdata:.3f}<extra></extra>",
+        "hovertemplate": "%{y} looks at <b>%{x}</b><br>weight %{customdata:.3~g}<extra></extra>",
     }
     step = -(-len(keys) // 40)
     layout = {
@@ -299,7 +300,7 @@ def matrix_heatmap(matrix: pd.DataFrame, *, rows: str, columns: str, unit: str) 
         "xgap": 1,
         "ygap": 1,
         "colorbar": {"thickness": 12, "title": {"text": unit, "side": "right"}, "outlinewidth": 0},
-        "hovertemplate": f"{rows} %{{y}}, {columns} %{{x}}: %{{z:.3f}}<extra></extra>",
+        "hovertemplate": f"{rows} %{{y}}, {columns} %{{x}}: %{{z:.3~g}}<extra></extra>",
     }
     side = max(280, 90 + 34 * len(values))
     axis = {"type": "category", "showgrid": False, "ticks": "", "fixedrange": True, "automargin": True}
@@ -319,7 +320,7 @@ def _cell_numbers(columns: list[str], rows: list[str], values: np.ndarray) -> li
         {
             "x": column,
             "y": row,
-            "text": f'<span style="color:{"#111111" if value > 0.5 else "#FFFFFF"}">{value:.3f}</span>',
+            "text": f'<span style="color:{"#111111" if value > 0.5 else "#FFFFFF"}">{written(value, 3)}</span>',
             "showarrow": False,
         }
         for row, line in zip(rows, values, strict=True)
@@ -337,7 +338,7 @@ def paired_bars(labels: list[str], series: dict[str, np.ndarray], axis_title: st
             y=values,
             name=for_plotly(name),
             marker_color=hue,
-            hovertemplate=f"%{{x}}<br>{for_plotly(name)}: %{{y:.4f}}<extra></extra>",
+            hovertemplate=f"%{{x}}<br>{for_plotly(name)}: %{{y:.5~g}}<extra></extra>",
         )
         for (name, values), hue in zip(series.items(), hues, strict=True)
     ]
@@ -376,7 +377,7 @@ def interval_points(table: pd.DataFrame, groups: dict[str, tuple[str, str, str]]
                 mode="markers",
                 name=name,
                 marker={"symbol": symbol, "color": hue, "size": 9},
-                hovertemplate=f"%{{x}}, {name}: %{{y:.4f}}<extra></extra>",
+                hovertemplate=f"%{{x}}, {name}: %{{y:.5~g}}<extra></extra>",
             )
         )
     figure = go.Figure(traces)
@@ -401,7 +402,7 @@ def loss_curves(losses: list[float], validations: dict[int, float], kept: int | 
     smoothed = pd.Series(losses, dtype=float).ewm(span=max(3, len(losses) / 20)).mean().to_numpy()
     shown = slice(None, None, max(1, len(losses) // 600))
     faint, strong = {"color": "#888888", "width": 1}, {"color": ACCENT, "width": 2}
-    hover = "step %{x}: %{y:.4f}<extra></extra>"
+    hover = "step %{x}: %{written(y)}<extra></extra>"
     figure = go.Figure(
         [
             go.Scatter(x=steps[shown], y=np.array(losses)[shown], name="training", line=faint, hovertemplate=hover),

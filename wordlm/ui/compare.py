@@ -6,6 +6,7 @@ import streamlit as st
 
 from wordlm.compare import best_matching
 from wordlm.inspection import Inspection
+from wordlm.numbers import written
 from wordlm.text import EncodedPrompt, Vocab
 from wordlm.ui.blocks import number_table, picture_and_table
 from wordlm.ui.escape import for_html, label_html
@@ -19,7 +20,7 @@ def say_rows(seen: dict[str, Inspection], reading: EncodedPrompt) -> None:
     name, head, row = max(rows, key=lambda entry: entry[2].max())
     st.html(
         f"<p>Most sharply looks head {head + 1} of {for_html(name)}: <b>{label_html(reading.typed[-1])}</b> at "
-        f"<b>{label_html(reading.labels[int(row.argmax())])}</b>, {row.max():.3f}.</p>"
+        f"<b>{label_html(reading.labels[int(row.argmax())])}</b>, {written(row.max(), 3)}.</p>"
     )
 
 
@@ -30,7 +31,8 @@ def compare_next_words(probabilities: dict[str, np.ndarray], vocab: Vocab, count
     table = pd.DataFrame({"word": vocab.decode(top.tolist()), **{n: p[top] for n, p in probabilities.items()}})
     firsts = {name: vocab.itos[int(p.argmax())] for name, p in probabilities.items()}
     said = "; ".join(
-        f"{for_html(name)}: <b>{for_html(word)}</b>, {probabilities[name].max():.3f}" for name, word in firsts.items()
+        f"{for_html(name)}: <b>{for_html(word)}</b>, {written(probabilities[name].max(), 3)}"
+        for name, word in firsts.items()
     )
     st.html(f"<p>The likeliest next word. {said}.</p>")
     number_table(table, "next_words_ab", alt="The likeliest next words under A and B")
@@ -43,7 +45,7 @@ def compare_surprisal(prompt: EncodedPrompt, surprisals: dict[str, np.ndarray], 
     first, second = surprisals
     table["B − A"] = table[second] - table[first]
     apart = table["B − A"].abs()
-    means = "; ".join(f"{for_html(name)}: {values.mean():.4f}" for name, values in surprisals.items())
+    means = "; ".join(f"{for_html(name)}: {written(values.mean())}" for name, values in surprisals.items())
     most = f"They differ most at <b>{label_html(table['word'][apart.idxmax()])}</b>."
     st.html(f"<p>Mean surprisal in nats per word. {means}. {most if apart.any() else 'They do not differ.'}</p>")
     picture = figures["Surprisal of each typed word"]
@@ -56,8 +58,10 @@ def say_closest(distances: pd.DataFrame) -> None:
     to_one = distances.iloc[0, 1:]
     heads = to_one.drop("mean of the four")
     say(
-        f"Of the four, {heads.idxmin().removeprefix('four heads, ')} is closest to the one head, at {heads.min():.3f}; "
-        f"the mean of the four is at {to_one['mean of the four']:.3f}. On average over many words the one head is "
+        f"Of the four, {heads.idxmin().removeprefix('four heads, ')} is closest to the one head, at "
+        f"{written(heads.min(), 3)}; "
+        f"the mean of the four is at {written(to_one['mean of the four'], 3)}. On average over many words the one "
+        f"head is "
         "nearer to the mean than to any single head, but not in every row. A mean is smoother, which favours it."
     )
 

@@ -9,6 +9,7 @@ import streamlit as st
 
 from wordlm.arithmetic import WeightSteps
 from wordlm.inspection import Rows
+from wordlm.numbers import scientific, written
 from wordlm.text import EncodedPrompt
 from wordlm.ui.blocks import number_table, text_table
 from wordlm.ui.charts import MENU, head_hue, vector_bars
@@ -42,7 +43,7 @@ def shaded_text(
     by_key = shade_by == "keys of the query"
     shown = weights[query] if by_key else weights[:, query]
     unseen = range(query + 1, len(shown)) if by_key else range(query)
-    notes = ["–" if i in unseen else f"{shown[i]:.3f}" for i in range(len(shown))]
+    notes = ["–" if i in unseen else f"{written(shown[i], 3, limit=True)}" for i in range(len(shown))]
     shades = [None if i in unseen else float(shown[i]) for i in range(len(shown))]
     token_row(prompt, notes, key="shaded", chosen=query, on_pick=on_pick, shades=shades, hue=head_hue(head))
 
@@ -66,8 +67,8 @@ def one_weight(
     e = explained
     st.html(
         f"<p>Head {e.head + 1}: the weight of the key <b>{label_html(reading.labels[e.key])}</b> for the query "
-        f"<b>{label_html(reading.labels[-1])}</b> is <b>{e.weight:.3f}</b>. "
-        f"By hand and by the model differ by at most {e.largest_difference:.1e}.</p>"
+        f"<b>{label_html(reading.labels[-1])}</b> is <b>{written(e.weight, 3)}</b>. "
+        f"By hand and by the model differ by at most {scientific(e.largest_difference)}.</p>"
     )
     left, right = st.columns([1, 2])
     with left:
@@ -92,8 +93,9 @@ def say_likeliest(words: pd.DataFrame) -> None:
     """Say which word is likeliest, and how sure the model is."""
     ten = words["probability"].sum()
     st.html(
-        f"<p>Likeliest is <b>{for_html(words['word'][0])}</b>, {words['probability'][0]:.3f}; the ten together have "
-        f"{ten:.3f}.</p>"
+        f"<p>Likeliest is <b>{for_html(words['word'][0])}</b>, {written(words['probability'][0], 3)}; the ten "
+        f"together have "
+        f"{written(ten, 3)}.</p>"
     )
 
 
@@ -102,7 +104,9 @@ def word_in_words(word: str, effect: pd.DataFrame) -> None:
     factors = effect["times as likely"][1:]
     most = int(np.log(factors).abs().idxmax())  # half as likely is as large an effect as twice as likely
     st.html(
-        f"<p><b>{for_html(word)}</b> has probability {effect['probability'][0]:.4f}, rank {effect['rank'][0]:,} of the "
-        f"vocabulary. Head {most} matters most for it: without that head its probability is {factors[most]:.2f} times "
+        f"<p><b>{for_html(word)}</b> has probability {written(effect['probability'][0])}, rank {effect['rank'][0]:,} "
+        f"of the "
+        f"vocabulary. Head {most} matters most for it: without that head its probability is "
+        f"{written(factors[most], 2)} times "
         "as large.</p>"
     )

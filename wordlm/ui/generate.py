@@ -18,7 +18,7 @@ from wordlm.starts import opening_of
 from wordlm.text import BOS, EOS, SPECIALS, UNK, Vocab, typed_words
 from wordlm.ui import address
 from wordlm.ui.charts import ACCENT
-from wordlm.ui.escape import for_html, for_markdown
+from wordlm.ui.escape import as_sentence, for_html
 from wordlm.ui.resources import (
     SEEDS,
     Checkpoint,
@@ -64,7 +64,7 @@ def choose_start(prompt: str, vocab: Vocab) -> Start:
     try:
         corpus = story_corpus()
     except DataError as error:
-        st.error(for_markdown(f"{error}."))
+        st.error(as_sentence(error))
         raise PageEnds from error
     stream: StoryStream = corpus.splits["train" if kind == "a training story" else "test"]
     number, length = st.columns(2)

@@ -48,7 +48,7 @@ def run_app() -> None:
         waiting.html(_WAITING)
     from wordlm.ui import address
     from wordlm.ui.controls import draw_shared_controls
-    from wordlm.ui.escape import for_markdown
+    from wordlm.ui.escape import as_sentence
     from wordlm.ui.own_models import keep_finished_training
     from wordlm.ui.resources import ArtifactError
     from wordlm.ui.tour import draw_tour
@@ -64,7 +64,7 @@ def run_app() -> None:
     except PageEnds:
         pass
     except ArtifactError as error:
-        st.error(for_markdown(f"This page cannot be shown. {error}."))
+        st.error(f"This page cannot be shown. {as_sentence(error)}")
     else:
         _settle(page.url_path)
     finally:

@@ -7,8 +7,9 @@ import streamlit as st
 
 from wordlm.ablation import Fill, PromptEffect, stored_entry, subset_losses, worth_together
 from wordlm.data import DataError
+from wordlm.numbers import signed, written
 from wordlm.text import Vocab
-from wordlm.ui.escape import for_html, for_markdown, label_html
+from wordlm.ui.escape import as_sentence, for_html, label_html
 from wordlm.ui.glossary import say
 from wordlm.ui.resources import Checkpoint, ablation_of, data_is_present, mean_messages_of, model_of, story_windows
 
@@ -57,8 +58,8 @@ def say_next_word_effect(effect: PromptEffect, vocab: Vocab, without: str) -> No
     before, after = int(effect.before.argmax()), int(effect.after.argmax())
     st.html(
         f"<p>With all heads the likeliest next word is <b>{for_html(vocab.itos[before])}</b>, "
-        f"{effect.before[before]:.3f}; {without} it is <b>{for_html(vocab.itos[after])}</b>, "
-        f"{effect.after[after]:.3f}.</p>"
+        f"{written(effect.before[before], 3)}; {without} it is <b>{for_html(vocab.itos[after])}</b>, "
+        f"{written(effect.after[after], 3)}.</p>"
     )
 
 
@@ -66,12 +67,13 @@ def say_loss_effect(losses: pd.DataFrame, without: str) -> None:
     """Say how the mean surprisal changes, and for which word most."""
     most = int(losses["change"].abs().idxmax())
     said = (
-        f"It changes most for <b>{label_html(losses['word'][most])}</b>, by {losses['change'][most]:+.4f}."
+        f"It changes most for <b>{label_html(losses['word'][most])}</b>, by {signed(losses['change'][most])}."
         if losses["change"].any()
         else "No word changes."
     )
     st.html(
-        f"<p>Mean surprisal: {losses['before'].mean():.4f} nats per word with all heads, {losses['after'].mean():.4f} "
+        f"<p>Mean surprisal: {written(losses['before'].mean())} nats per word with all heads, "
+        f"{written(losses['after'].mean())} "
         f"{without}. {said}</p>"
     )
 
@@ -82,8 +84,9 @@ def say_weight_is_not_influence(values: pd.DataFrame) -> None:
         return
     sharp, worth = values["largest weight"].idxmax(), values["zero"].idxmax()
     say(
-        f"In your prompt {sharp} looks most sharply, at {values['largest weight'].max():.3f}; on the test set {worth} "
-        f"is worth most, {values['zero'].max():.4f} nats per token. "
+        f"In your prompt {sharp} looks most sharply, at {written(values['largest weight'].max(), 3)}; on the test set "
+        f"{worth} "
+        f"is worth most, {written(values['zero'].max())} nats per token. "
         + ("Here they are the same head." if sharp == worth else "Weight and influence are not the same.")
     )
 
@@ -95,12 +98,12 @@ def say_worth_is_given_the_others(stored: dict) -> None:
     together = worth_together(stored)
     said = (
         f"A head's increase is its worth given the others, which stay on. The {stored['heads']} single increases add "
-        f"up to {together.singles:.3f}; with all heads off the loss rises by {together.all_off:.3f}. "
+        f"up to {written(together.singles, 3)}; with all heads off the loss rises by {written(together.all_off, 3)}. "
     )
     if together.singles < together.all_off:
         said += "The sum is smaller, since the heads that stay make up for part of what is lost. "
     if "shapley_zero" in stored:
-        said += f"The Shapley values share out the whole: they add up to {sum(stored['shapley_zero']):.3f}."
+        said += f"The Shapley values share out the whole: they add up to {written(sum(stored['shapley_zero']), 3)}."
     say(said)
 
 
@@ -110,8 +113,8 @@ def recompute(chosen: Checkpoint, fill: Fill, off: tuple[int, ...]) -> None:
     if entry is not None:
         low, high = entry["interval"]
         say(
-            f"Stored for {heads_named(off)} off, {fill}: test loss {entry['loss']:.4f}, an increase of "
-            f"{entry['increase']:+.4f} ({low:+.4f} to {high:+.4f})."
+            f"Stored for {heads_named(off)} off, {fill}: test loss {written(entry['loss'])}, an increase of "
+            f"{signed(entry['increase'])} ({signed(low)} to {signed(high)})."
         )
     if not data_is_present():
         st.caption(
@@ -123,7 +126,7 @@ def recompute(chosen: Checkpoint, fill: Fill, off: tuple[int, ...]) -> None:
         try:
             contexts, targets = story_windows()["test"]
         except DataError as error:
-            st.error(for_markdown(f"{error}."))
+            st.error(as_sentence(error))
             return
         mean = mean_messages_of(chosen) if fill == "mean" else None
         bar = st.progress(0.0, "Scoring the test targets …")

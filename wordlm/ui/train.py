@@ -13,6 +13,7 @@ from wordlm.data import FEWEST_STORIES, SEPARATOR, Corpus, DataError, make_all_w
 from wordlm.files import ARTIFACTS, give_back_memory
 from wordlm.measures import perplexity
 from wordlm.models import Kind
+from wordlm.numbers import written
 from wordlm.prepare_data import prepare
 from wordlm.text import encode_prompt
 from wordlm.training import TrainConfig, choose_device, evaluate
@@ -383,8 +384,8 @@ def _figures(job: Job) -> dict[str, str]:
         when = "" if job.result is None else f", not kept (update {job.history[-1].step:,})"
         cells[f"validation loss{when}"] = job.history[-1].validation_loss if job.history else None
     cells["training loss" if job.is_active else f"training loss (update {last:,})"] = job.losses[-1]
-    figures = {label: "–" if loss is None else f"{loss:.4f}" for label, loss in cells.items()}
-    figures["updates a second"] = f"{pace:.1f}"
+    figures = {label: "–" if loss is None else f"{written(loss)}" for label, loss in cells.items()}
+    figures["updates a second"] = f"{written(pace, 1)}"
     if job.is_active:
         figures["targets a second"] = f"{pace * job.order.config.batch_size:,.0f}"
     return figures
@@ -456,7 +457,7 @@ def outcome(job: Job) -> None:
     table = _beside_table(job, own)
     say(
         f"{own.name} was best after {counted(job.result['selected_step'], 'update')}, at a validation loss of "
-        f"{job.result['validation_loss']:.4f} nats per token. That model is kept, and opens on the other pages. "
+        f"{written(job.result['validation_loss'])} nats per token. That model is kept, and opens on the other pages. "
         "All lines are scored on the same validation targets."
     )
     _say_what_followed(job)
@@ -464,7 +465,7 @@ def outcome(job: Job) -> None:
     if job.result["validation_loss"] > even:
         st.warning(
             f"On the validation stories {own.name} is worse than even chance. To give each of the "
-            f"{len(own.vocab):,} words the same probability has a loss of {even:.4f}."
+            f"{len(own.vocab):,} words the same probability has a loss of {written(even)}."
         )
     number_table(table, "beside", alt="Your model beside the bundled one on the same validation targets", decimals=4)
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -485,10 +486,10 @@ def _say_what_followed(job: Job) -> None:
         return
     # One batch is chance: ten updates up to the step kept, or as many as there were, against the last ten.
     then, now = np.mean(job.losses[max(0, kept - 10) : kept]), np.mean(job.losses[-10:])
-    rose = f"By update {last.step:,} the validation loss rose to {last.validation_loss:.4f}"
+    rose = f"By update {last.step:,} the validation loss rose to {written(last.validation_loss)}"
     if now < then:
         st.info(
-            f"{rose}, while the training loss fell from {then:.4f} to {now:.4f}. That is *overfitting*: "
+            f"{rose}, while the training loss fell from {written(then)} to {written(now)}. That is *overfitting*: "
             "the model learns its own stories by heart, and predicts others worse."
         )
     else:
@@ -589,7 +590,7 @@ def describe(own: OwnModel) -> str:
     if isinstance(step, int):
         parts.append(counted(step, "update"))
     if isinstance(loss, float):
-        parts.append(f"validation loss {loss:.4f}")
+        parts.append(f"validation loss {written(loss)}")
     if own.vocab.sha256 != vocabulary().sha256:
         parts.append(f"its own vocabulary of {len(own.vocab):,} words")
     return ", ".join(parts)
