@@ -34,7 +34,6 @@ with st.container(key="picture_controls", horizontal=True, vertical_alignment="b
     shown_heads = controls.choose_picture(chosen.heads, head) if has_heads else []
     scale = controls.choose_scale()
     first_token = controls.choose_first_token()
-    rows_shown = controls.choose_rows() if has_heads else ""
 
 reading = prompt.up_to(query)
 seen = {c.name: inspection_of(c, reading.ids) for c in choice.compared}
@@ -58,18 +57,20 @@ if not has_heads:
     st.info("The MLP has no heads: it reads all 64 slots at once. Choose a number of heads above.")
 else:
     inspection, rows = seen[chosen.name], rows_drawn_of(chosen, prompt)
-    in_one_reading = rows_shown == "one reading"
+    place_of_picture = st.container()
+    one_reading = controls.choose_one_reading()
     picture = charts.weight_heatmaps(
-        inspection_of(chosen, prompt.ids).weights if in_one_reading else rows.weights,
+        inspection_of(chosen, prompt.ids).weights if one_reading else rows.weights,
         prompt.labels,
         shown_heads,
         scale=scale,
         query=query,
         first_token=first_token,
     )
-    view.heatmaps(picture, shown_heads, chosen.title)
+    with place_of_picture:
+        view.heatmaps(picture, shown_heads, chosen.title)
     components.heatmap_clicks("heads", shown_heads, lambda *cell: controls.pick_cell(prompt, *cell))
-    if in_one_reading:
+    if one_reading:
         explain(view.ONE_READING)
     blocks.heads_in_words(inspection.weights[:, -1], reading, shown=query + 1)
     blocks.check_strip(inspection.checks, drawn=rows.difference(query, inspection))

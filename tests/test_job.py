@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from wordlm.data import Windows
-from wordlm.inspection import inspect_ids
+from wordlm.inspection import rows_of
 from wordlm.models import build_model
 from wordlm.text import encode_prompt
 from wordlm.training import TrainConfig, evaluate, train_model
@@ -65,10 +65,10 @@ def test_a_job_gives_the_numbers_of_the_command_line(trainer, order, smoke_corpu
 def test_the_prompts_weights_are_kept_from_the_start_on_and_at_each_validation(trainer, order, smoke_corpus):
     job = finish(trainer.submit(order, "ann"))
     assert list(job.weights) == [0, 4, 8, 12]
-    new = inspect_ids(build_model("multihead", len(smoke_corpus.vocab), SHORT.seed).eval(), order.prompt.ids)
+    new = rows_of(build_model("multihead", len(smoke_corpus.vocab), SHORT.seed).eval(), order.prompt)
     np.testing.assert_allclose(job.weights[0], new.weights, atol=1e-6)
     assert job.result["selected_step"] == 12
-    np.testing.assert_allclose(job.weights[12], inspect_ids(job.model, order.prompt.ids).weights, atol=1e-6)
+    np.testing.assert_allclose(job.weights[12], rows_of(job.model, order.prompt).weights, atol=1e-6)
     assert np.abs(job.weights[12] - job.weights[0]).max() > 0.01
 
 

@@ -109,7 +109,7 @@ def test_a_text_too_long_for_an_address_is_kept_and_said_to_be_missing_in_the_li
         ("learn", "cost_width", "65"),
         ("learn", "wish_subject", "nan"),
         ("train", "rate", "-1"),
-        ("explore", "rows", ""),
+        ("explore", "one_reading", "maybe"),
         ("explore", "picture", "none"),
     ],
 )

@@ -77,6 +77,15 @@ def test_two_models_without_heads_still_compare_words(open_page):
     assert screen.has_table("The likeliest next words under A and B")
 
 
+def test_a_model_beside_itself_differs_nowhere(open_page):
+    assert "They do not differ." in open_page("compare", model="4", b="4").text
+
+
+@pytest.mark.parametrize("model", ["1", "4", "16"])
+def test_another_model_is_offered_as_b_at_first(open_page, model):
+    assert open_page("compare", model=model).app.button_group(key="b").value != model
+
+
 @pytest.mark.parametrize("params", [{"b": "7"}, {"b_seed": "x"}, {"query": "44"}])
 def test_a_link_with_nonsense_falls_back(open_page, params):
     assert open_page("compare", **params).has_table("The likeliest next words under A and B")

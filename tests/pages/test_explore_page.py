@@ -137,15 +137,23 @@ def test_the_previous_word_head_is_seen_on_explore(open_page):
 
 def test_the_matrices_of_one_reading_are_one_press_away_and_said_to_be_that(open_page, details, rows_as_last):
     screen = open_page()
-    assert "one reading of the whole prompt" not in screen.text
-    screen.app.button_group(key="rows").set_value("one reading").run()
+    assert "one reading of the whole prompt makes them" not in screen.text
+    screen.app.toggle(key="one_reading").set_value(True).run()
     lower = np.tril(np.ones((8, 8), bool))
     for head, trace in enumerate(screen.figure("heatmaps")["data"]):
         shown = array(trace["z"])
         one_reading = details(PROMPT, "multihead_seed11")["weights"][head, -8:, -8:]
         np.testing.assert_allclose(shown[lower], one_reading[lower], atol=1e-6)
         np.testing.assert_allclose(shown[-1], rows_as_last(PROMPT, "multihead_seed11")[head, -1], atol=1e-6)
-    assert "one reading of the whole prompt" in screen.text
+    assert "one reading of the whole prompt makes them" in screen.text
+
+
+@pytest.mark.parametrize("picture", ["all heads", "one head"])
+def test_every_heatmap_is_square(open_page, picture):
+    layout = open_page(picture=picture).figure("heatmaps")["layout"]
+    axes = [name.removeprefix("yaxis") for name in layout if name.startswith("yaxis")]
+    assert len(axes) == (4 if picture == "all heads" else 1)
+    assert all(layout[f"yaxis{axis}"]["scaleanchor"] == f"x{axis}" for axis in axes)
 
 
 def test_what_a_row_gives_to_words_that_the_picture_no_longer_shows_is_said(open_page, details, vocab):

@@ -86,7 +86,7 @@ def test_a_text_runs_in_its_own_direction_and_not_word_by_word(open_page):
     assert 'dir="auto"' in shaded(screen) and "<bdi>" not in shaded(screen)
 
 
-@pytest.mark.parametrize(("typed", "message"), [("0.5, x", "entry 2, x, is not a number"), ("", "no probability yet")])
+@pytest.mark.parametrize(("typed", "message"), [("0.5, x", "Entry 2, x, is not a number"), ("", "no probability yet")])
 def test_a_wrong_entry_is_named_and_the_rest_of_the_page_stands(open_page, typed, message):
     screen = open_page("perplexity")
     screen.app.text_area(key="probabilities").set_value(typed).run()

@@ -118,7 +118,7 @@ PARAMETERS: dict[str, Parameter] = {
     "picture": OneOf(("all heads", "one head"), always=True),
     "scale": OneOf(get_args(Scale), "absolute"),
     "first": OneOf(get_args(FirstToken), "shown"),
-    "rows": OneOf(("each word as the last", "one reading"), "each word as the last"),
+    "one_reading": Switch(),
     "shading": OneOf(("keys of the query", "queries of the token"), "keys of the query"),
     "word": Text(),
     "b": OneOf(None, "1"),

@@ -168,14 +168,9 @@ def choose_picture(heads: int, head: int) -> list[int]:
     return list(range(heads)) if address.segments("picture", "Picture", default=default) == "all heads" else [head]
 
 
-def choose_rows() -> str:
-    """Let the visitor see each word read as the last one, or one reading of the whole prompt."""
-    return address.segments(
-        "rows",
-        "Rows",
-        help="Each word as the last: a row is what the model does when that word is the last one read. One reading: "
-        "the matrices of a single reading of the whole prompt, as the course prints them.",
-    )
+def choose_one_reading() -> bool:
+    """Let the visitor see the matrices of one reading of the whole prompt instead of each word read as the last."""
+    return address.toggle("one_reading", "One reading of the whole prompt, as the course prints its matrices")
 
 
 def choose_scale() -> Scale:
