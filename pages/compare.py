@@ -5,13 +5,13 @@ inside_app()
 import pandas as pd
 import streamlit as st
 
+from wordlm.bundled import SEEDS
 from wordlm.compare import head_distances
 from wordlm.inspection import head_measures, weight_table
 from wordlm.ui import blocks, charts, controls
 from wordlm.ui import compare as view
 from wordlm.ui.glossary import explain
 from wordlm.ui.resources import (
-    SEEDS,
     checkpoint,
     inspection_of,
     likeness_of,

@@ -7,8 +7,9 @@ from tests.library_layer import library_attention
 from wordlm.checkpoints import load_model_npz
 from wordlm.files import ARTIFACTS, read_json, sha256_file
 from wordlm.models import build_model
-from wordlm.run_head_comparison import KINDS, aggregate
+from wordlm.run_head_comparison import aggregate
 from wordlm.text import encode_prompt
+from wordlm.variants import KINDS
 
 CHECKPOINTS = sorted((ARTIFACTS / "heads").glob("*.npz"))
 ATTENTION = [path for path in CHECKPOINTS if not path.stem.startswith("mlp")]

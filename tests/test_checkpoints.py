@@ -8,7 +8,8 @@ import torch
 
 from wordlm.checkpoints import load_model_npz, open_checkpoint, save_model_npz
 from wordlm.files import ARTIFACTS
-from wordlm.models import build_model, identity_of
+from wordlm.models import build_model, variant_of
+from wordlm.variants import Variant
 
 
 @pytest.fixture
@@ -176,7 +177,7 @@ def test_a_checkpoint_opens_as_the_model_that_its_metadata_states_whatever_its_n
     path = tmp_path / "mlp_seed11.npz"
     model = build_model(kind, heads=heads if kind == "multihead" else None)
     save_model_npz(path, model, {"kind": kind, "heads": heads, "vocab_sha256": vocab.sha256})
-    assert identity_of(open_checkpoint(path)[1]) == (kind, heads) == identity_of(model)
+    assert variant_of(open_checkpoint(path)[1]) == Variant(kind, heads) == variant_of(model)
 
 
 def test_a_multi_head_checkpoint_that_does_not_say_how_many_heads_is_refused(tmp_path, vocab):
@@ -191,7 +192,7 @@ def test_a_model_of_somebody_else_s_is_not_loaded_into(saved):
         pass
 
     with pytest.raises(ValueError, match="Other is none of this project's models"):
-        identity_of(Other())
+        variant_of(Other())
 
 
 def test_saving_that_fails_keeps_the_old_file_and_leaves_no_other(saved):

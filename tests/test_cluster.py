@@ -54,7 +54,7 @@ def workers() -> list[int]:
     found = []
     for folder in Path("/proc").iterdir():
         try:
-            if folder.name.isdigit() and b"ray::_carry_out" in (folder / "cmdline").read_bytes():
+            if folder.name.isdigit() and b"ray::_train_run" in (folder / "cmdline").read_bytes():
                 found.append(int(folder.name))
         except OSError:  # it ended meanwhile
             continue

@@ -12,8 +12,9 @@ import pytest
 from wordlm.checkpoints import save_model_npz
 from wordlm.engines import OnnxEngine
 from wordlm.files import ARTIFACTS, REPOSITORY, read_json, write_json
-from wordlm.models import Identity, build_model
+from wordlm.models import build_model
 from wordlm.prepare_data import prepare
+from wordlm.variants import Variant
 
 
 def run(command: str, *args: str, monkeypatch, capsys) -> tuple[int, str]:
@@ -199,8 +200,8 @@ def test_own_runs_of_any_name_are_exported_as_what_they_are(tmp_path, vocab, mon
     status, said = run("wordlm.export_onnx", *options, monkeypatch=monkeypatch, capsys=capsys)
     assert status == 0, said
     assert sorted(path.name for path in (tmp_path / "onnx").iterdir()) == ["mlp_seed11.onnx", "own_1.onnx"]
-    OnnxEngine(tmp_path / "onnx" / "own_1.onnx", Identity("mlp", None))
-    OnnxEngine(tmp_path / "onnx" / "mlp_seed11.onnx", Identity("multihead", 2))
+    OnnxEngine(tmp_path / "onnx" / "own_1.onnx", Variant("mlp", None))
+    OnnxEngine(tmp_path / "onnx" / "mlp_seed11.onnx", Variant("multihead", 2))
     metadata = {entry.key: entry.value for entry in onnx.load(tmp_path / "onnx" / "mlp_seed11.onnx").metadata_props}
     assert (metadata["kind"], metadata["heads"], metadata["seed"]) == ("multihead", "2", "7")
     assert str(REPOSITORY).encode() not in (tmp_path / "onnx" / "mlp_seed11.onnx").read_bytes()
@@ -247,7 +248,7 @@ def test_every_command_explains_itself(command):
 def test_a_bundled_export_is_refused_for_what_it_is_not():
     path = ARTIFACTS / "onnx" / "attention_seed11.onnx"
     with pytest.raises(ValueError, match=r"attention_seed11\.onnx.*attention with 1 head, what is wanted is multihead"):
-        OnnxEngine(path, Identity("multihead", 4))
+        OnnxEngine(path, Variant("multihead", 4))
     with pytest.raises(ValueError, match="names another vocabulary"):
         OnnxEngine(path, vocab_sha256="0")
 
@@ -268,7 +269,7 @@ def test_an_export_is_opened_by_what_its_metadata_says(tmp_path, key, value, sai
     onnx.helper.set_model_props(proto, kept | ({key: value} if value is not None else {}))
     onnx.save(proto, tmp_path / "attention_seed11.onnx")
     with pytest.raises(ValueError, match=said) as error:
-        OnnxEngine(tmp_path / "attention_seed11.onnx", Identity("attention", 1))
+        OnnxEngine(tmp_path / "attention_seed11.onnx", Variant("attention", 1))
     assert "attention_seed11.onnx" in str(error.value)
 
 

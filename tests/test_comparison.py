@@ -19,6 +19,7 @@ from wordlm.prepare_data import prepare
 from wordlm.run_head_comparison import aggregate, main
 from wordlm.runs import Run, plan_runs
 from wordlm.training import evaluate
+from wordlm.variants import MLP
 
 SMALL = ["--steps", "60", "--batch-size", "64", "--eval-every", "20", "--device", "cpu"]
 
@@ -171,7 +172,7 @@ def test_runs_are_planned_seed_by_seed_and_named_by_what_they_are():
         "multihead_seed29",
         "multihead_h16_seed29",
     ]
-    assert Run("mlp", None, 47).group == "mlp"
+    assert Run(MLP, 47).name == "mlp_seed47"
 
 
 def test_the_spread_is_the_sample_deviation_not_the_population_s():

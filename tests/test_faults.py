@@ -84,14 +84,14 @@ FAULTS = [
         "checkpoint of another kind",
         swapped(FOUR, "heads/attention_seed11.npz"),
         "explore",
-        "it holds heads = 1, seed = 11",
+        "it holds attention with 1 head, seed 11",
         "benchmark",
     ),
     Fault(
         "checkpoint of another seed",
         swapped(FOUR, "heads/multihead_seed29.npz"),
         "compare",
-        "it holds heads = 4, seed = 29",
+        "it holds multihead with 4 heads, seed 29",
         "benchmark",
     ),
     Fault(
@@ -197,8 +197,7 @@ def artifacts(tmp_path, monkeypatch):
     """A copy of the artifacts in which files can be damaged, and empty caches before and after."""
     folder = tmp_path / "artifacts"
     shutil.copytree(ARTIFACTS, folder)
-    for module in ("resources", "generate", "browser_engine", "train"):
-        monkeypatch.setattr(f"wordlm.ui.{module}.ARTIFACTS", folder)
+    monkeypatch.setattr("wordlm.files.ARTIFACTS", folder)
     st.cache_resource.clear()
     st.cache_data.clear()
     yield folder
@@ -265,9 +264,10 @@ def test_a_server_stopped_in_the_middle_of_a_training_ends_at_once_and_starts_ag
         "import time\n"
         "from wordlm.data import corpus_from_stories\nfrom wordlm.smoke import smoke_stories\n"
         "from wordlm.text import encode_prompt\nfrom wordlm.training import TrainConfig\n"
-        "from wordlm.ui.job import Order, Trainer\n"
+        "from wordlm.jobs import Order, Trainer\nfrom wordlm.variants import Variant\n"
         "corpus = corpus_from_stories(smoke_stories(), 'smoke')\n"
-        "order = Order('attention', None, TrainConfig(), corpus, 'smoke stories', encode_prompt('a', corpus.vocab))\n"
+        "prompt = encode_prompt('a', corpus.vocab)\n"
+        "order = Order(Variant.with_heads(1), TrainConfig(), corpus, 'smoke stories', prompt)\n"
         "job = Trainer(lambda owner: True).submit(order, 'ann')\n"
         "while not job.losses: time.sleep(0.01)\n"
     )

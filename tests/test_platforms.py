@@ -12,6 +12,7 @@ import pytest
 from tests.pages.screen import Screen
 from wordlm.files import REPOSITORY, atomic_path, give_back_memory, read_json, write_json
 from wordlm.ui import resources
+from wordlm.variants import Variant
 
 # What the os module of Windows lacks, and what of it that of macOS lacks too.
 NOT_ON_WINDOWS = [
@@ -63,13 +64,13 @@ def test_every_page_runs_without_the_calls_that_windows_lacks(windows, page):
 
 
 def test_a_training_ends_well_without_the_calls_that_windows_lacks(windows, smoke_corpus):
+    from wordlm.jobs import Order, State, Trainer
     from wordlm.text import encode_prompt
     from wordlm.training import TrainConfig
-    from wordlm.ui.job import Order, State, Trainer
 
     prompt = encode_prompt("a dog", smoke_corpus.vocab)
     config = TrainConfig(steps=3, batch_size=8, eval_every=2)
-    job = Trainer(lambda owner: True).submit(Order("attention", None, config, smoke_corpus, "smoke", prompt), "ann")
+    job = Trainer(lambda owner: True).submit(Order(Variant.with_heads(1), config, smoke_corpus, "smoke", prompt), "ann")
     assert job.ended.wait(60)
     assert job.state is State.FINISHED, job.reason
 
@@ -87,7 +88,7 @@ def test_files_are_written_whole_without_the_calls_that_windows_lacks(tmp_path, 
 @pytest.mark.parametrize("error", [ValueError, lambda text: OSError(13, "Permission denied", text)])
 def test_a_fault_on_windows_names_the_file_as_git_does_and_no_path_of_the_machine(monkeypatch, error):
     folder = PureWindowsPath(r"C:\Users\Ann\explorer\artifacts")
-    monkeypatch.setattr(resources, "ARTIFACTS", folder)
+    monkeypatch.setattr("wordlm.files.ARTIFACTS", folder)
     path = folder / "heads" / "mlp_seed11.npz"
     with pytest.raises(resources.ArtifactError) as told, resources.reading(path):
         raise error(str(path))

@@ -15,7 +15,7 @@ from wordlm.ablation import all_subsets, mean_messages, paired_interval, shapley
 from wordlm.checkpoints import list_checkpoints, open_checkpoint
 from wordlm.commands import CommandParser, check_target, errors_in_one_line
 from wordlm.data import Corpus, build_corpus, make_all_windows
-from wordlm.files import ARTIFACTS, sha256_file, write_json
+from wordlm.files import artifact, sha256_file, write_json
 from wordlm.models import CausalAttentionLM
 
 MOST_HEADS_FOR_ALL_SUBSETS = 4
@@ -84,7 +84,7 @@ def main() -> None:
     parser = CommandParser(__doc__)
     parser.add_argument("--data-dir", type=Path, default=Path("work/data"))
     parser.add_argument("--profile", choices=["smoke", "dgx"], default="dgx")
-    parser.add_argument("--heads-dir", type=Path, default=ARTIFACTS / "heads")
+    parser.add_argument("--heads-dir", type=Path, default=artifact("heads"))
     parser.add_argument("--output", type=Path, default=Path("work/ablation.json"))
     args = parser.parse_args()
     with errors_in_one_line():

@@ -18,9 +18,10 @@ import torch
 from torch import nn
 
 from wordlm.data import Corpus
-from wordlm.files import ARTIFACTS, atomic_path
-from wordlm.models import D_MODEL, HIDDEN, Identity, Kind, LanguageModel, build_model, identity_of, stated_identity
+from wordlm.files import artifact, atomic_path
+from wordlm.models import D_MODEL, HIDDEN, LanguageModel, build_variant, variant_of
 from wordlm.text import CONTEXT_LEN, VOCAB_SIZE, Vocab
+from wordlm.variants import Variant
 
 M = TypeVar("M", bound=nn.Module)
 
@@ -55,13 +56,13 @@ def load_model_npz(
     with _opened(path) as archive:
         _check_members(name, archive, expected)
         metadata = _read_metadata(name, archive)
-        _check_identity(name, metadata, identity_of(model))
+        _check_variant(name, metadata, variant_of(model))
         arrays = {key: _read_array(name, archive, key, tuple(t.shape)) for key, t in expected.items()}
 
     for key, array in arrays.items():
         if array.dtype.kind != "f" or not np.isfinite(array).all():
             raise ValueError(f"{name}: array {key} holds values that are not finite numbers")
-    _check_vocabulary(name, metadata, vocab_sha256 or Vocab.load(ARTIFACTS / "vocab.json").sha256)
+    _check_vocabulary(name, metadata, vocab_sha256 or Vocab.load(artifact("vocab.json")).sha256)
 
     model.load_state_dict({key: torch.from_numpy(array.astype(np.float32)) for key, array in arrays.items()})
     return metadata, model
@@ -102,9 +103,9 @@ def _check_members(name: object, archive: zipfile.ZipFile, expected: dict[str, t
             raise ValueError(f"{name}: array {key} takes {size:,} bytes, at most {limits[key]:,} are expected")
 
 
-def _check_identity(name: object, metadata: dict[str, Any], wanted: Identity) -> None:
+def _check_variant(name: object, metadata: dict[str, Any], wanted: Variant) -> None:
     try:
-        found = stated_identity(metadata.get("kind"), metadata.get("heads"))
+        found = Variant.stated(metadata.get("kind"), metadata.get("heads"))
     except ValueError as error:
         raise ValueError(f"{name}: array {METADATA} describes no model: {error}") from error
     if found != wanted:
@@ -165,11 +166,10 @@ def open_checkpoint(
     """
     name = getattr(path, "name", path)
     metadata = read_metadata(path)
-    vocab = vocab or _vocabulary_in(name, metadata) or Vocab.load(ARTIFACTS / "vocab.json")
+    vocab = vocab or _vocabulary_in(name, metadata) or Vocab.load(artifact("vocab.json"))
     _check_vocabulary(name, metadata, vocab.sha256)  # before a size that follows from it is found wrong
     try:
-        kind, heads = stated_identity(metadata.get("kind"), metadata.get("heads"))
-        model = build_model(kind, len(vocab), heads=heads if kind == "multihead" else None)
+        model = build_variant(Variant.stated(metadata.get("kind"), metadata.get("heads")), len(vocab))
     except ValueError as error:
         raise ValueError(f"{name}: array {METADATA} describes no model: {error}") from error
     metadata, model = load_model_npz(path, model, vocab_sha256=vocab.sha256)
@@ -188,15 +188,16 @@ def _vocabulary_in(name: object, metadata: dict[str, Any]) -> Vocab | None:
         raise ValueError(f"{name}: array {METADATA} brings a broken vocabulary: {error}") from error
 
 
-def describe_checkpoint(kind: Kind, model: LanguageModel, corpus: Corpus, result: dict[str, Any]) -> dict[str, Any]:
+def describe_checkpoint(model: LanguageModel, corpus: Corpus, result: dict[str, Any]) -> dict[str, Any]:
     """Return the metadata of a model trained on `corpus`; `result` is that of `train_model`.
 
     A vocabulary other than the bundled one goes along as `itos`, since nobody else could read the ids.
     """
-    bundled = Vocab.load(ARTIFACTS / "vocab.json").sha256 == corpus.vocab.sha256
+    bundled = Vocab.load(artifact("vocab.json")).sha256 == corpus.vocab.sha256
+    variant = variant_of(model)
     return {
-        "kind": kind,
-        "heads": identity_of(model).heads,
+        "kind": variant.kind,
+        "heads": variant.heads,
         "vocab_size": len(corpus.vocab),
         "context_len": CONTEXT_LEN,
         "d_model": D_MODEL,

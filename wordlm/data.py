@@ -15,7 +15,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from wordlm.files import ARTIFACTS, read_json, text_of
+from wordlm.files import artifact, read_json, text_of
 from wordlm.text import BOS, CONTEXT_LEN, EOS, PAD, Vocab, tokenize
 
 SOURCE_DATASET = "roneneldan/TinyStories"
@@ -172,7 +172,7 @@ def read_stories(data_dir: str | Path, profile: Profile) -> list[str]:
 
 def check_subset(stories: list[str]) -> None:
     """Raise `DataError` unless `stories` are the ones pinned in `artifacts/corpus.json`."""
-    pinned = read_json(ARTIFACTS / "corpus.json")["subset_sha256"]
+    pinned = read_json(artifact("corpus.json"))["subset_sha256"]
     found = stories_digest(stories)
     if found != pinned:
         raise DataError(

@@ -15,9 +15,10 @@ from onnxruntime.capi.onnxruntime_pybind11_state import (
     RuntimeException,
 )
 
-from wordlm.files import ARTIFACTS
-from wordlm.models import Identity, LanguageModel, stated_identity
+from wordlm.files import artifact
+from wordlm.models import LanguageModel
 from wordlm.text import BOS, CONTEXT_LEN, Vocab, left_pad
+from wordlm.variants import Variant
 
 WARM_UP_CALLS = 3
 _LOADING_ERRORS = (InvalidArgument, InvalidGraph, InvalidProtobuf, Fail, NoSuchFile, RuntimeException)
@@ -50,7 +51,7 @@ class OnnxEngine:
     device = "cpu"
     threads = 1
 
-    def __init__(self, path: str | Path, wanted: Identity | None = None, *, vocab_sha256: str | None = None) -> None:
+    def __init__(self, path: str | Path, wanted: Variant | None = None, *, vocab_sha256: str | None = None) -> None:
         """Open an exported model.
 
         `wanted` is what the caller takes it for, any model unless given; `vocab_sha256` the digest of the vocabulary
@@ -67,11 +68,11 @@ class OnnxEngine:
         metadata = self._session.get_modelmeta().custom_metadata_map
         try:
             self._check_ends()
-            self.identity = _stated_identity(metadata)
+            self.variant = _stated_variant(metadata)
             """What the file says that it is."""
-            if wanted is not None and self.identity != wanted:
-                raise ValueError(f"it says that it is {self.identity}, what is wanted is {wanted}")
-            if metadata.get("vocab_sha256") != (vocab_sha256 or Vocab.load(ARTIFACTS / "vocab.json").sha256):
+            if wanted is not None and self.variant != wanted:
+                raise ValueError(f"it says that it is {self.variant}, what is wanted is {wanted}")
+            if metadata.get("vocab_sha256") != (vocab_sha256 or Vocab.load(artifact("vocab.json")).sha256):
                 raise ValueError("it names another vocabulary than the one in use")
         except ValueError as error:
             raise ValueError(f"{path} is another ONNX model: {error}") from error
@@ -94,11 +95,9 @@ class OnnxEngine:
         return self._session.run(["logits"], {"ids": context})[0][0]
 
 
-def _stated_identity(metadata: dict[str, str]) -> Identity:
+def _stated_variant(metadata: dict[str, str]) -> Variant:
     heads = metadata.get("heads", "None")  # metadata of an ONNX file holds text only
-    return stated_identity(
-        metadata.get("kind"), int(heads) if heads.isdecimal() else None if heads == "None" else heads
-    )
+    return Variant.stated(metadata.get("kind"), int(heads) if heads.isdecimal() else None if heads == "None" else heads)
 
 
 def warm_up(engine: TorchEngine | OnnxEngine) -> float:

@@ -15,8 +15,8 @@ import torch
 
 from wordlm.checkpoints import list_checkpoints, open_checkpoint
 from wordlm.commands import CommandParser, check_target, errors_in_one_line
-from wordlm.files import ARTIFACTS, atomic_path, sha256_file
-from wordlm.models import identity_of
+from wordlm.files import artifact, atomic_path, sha256_file
+from wordlm.models import variant_of
 from wordlm.text import BOS, left_pad
 
 
@@ -32,7 +32,7 @@ def export(checkpoint: Path, target: Path) -> None:
     except ImportError as error:
         raise ExporterMissing(f"{error.name} is missing: python -m pip install -r requirements-dev.txt") from error
     metadata, model, _ = open_checkpoint(checkpoint)
-    identity = identity_of(model)
+    variant = variant_of(model)
     example = torch.from_numpy(left_pad([BOS])).repeat(2, 1)
     program = torch.onnx.export(
         model,
@@ -47,8 +47,8 @@ def export(checkpoint: Path, target: Path) -> None:
     for part in (*proto.graph.node, *proto.graph.value_info, *proto.graph.input, *proto.graph.output):
         del part.metadata_props[:]  # where in which file of this machine each operation was called
     for key, value in {
-        "kind": identity.kind,
-        "heads": str(identity.heads),
+        "kind": variant.kind,
+        "heads": str(variant.heads),
         "seed": str(metadata.get("seed")),
         "vocab_sha256": metadata["vocab_sha256"],
         "checkpoint": checkpoint.name,
@@ -77,7 +77,7 @@ def chosen_checkpoints(folder: Path, names: Iterable[str] | None) -> list[Path]:
 
 def main() -> None:
     parser = CommandParser(__doc__)
-    parser.add_argument("--heads-dir", type=Path, default=ARTIFACTS / "heads")
+    parser.add_argument("--heads-dir", type=Path, default=artifact("heads"))
     parser.add_argument("--output-dir", type=Path, default=Path("work/onnx"))
     parser.add_argument(
         "--names", nargs="+", metavar="NAME", help="file names without .npz; without it, all of the folder"

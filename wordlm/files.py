@@ -15,6 +15,11 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 ARTIFACTS = REPOSITORY / "artifacts"
 
 
+def artifact(*parts: str) -> Path:
+    """Return the path of a bundled file. Everything asks here, so that a test can put others in their place."""
+    return ARTIFACTS.joinpath(*parts)
+
+
 def read_json(path: str | Path) -> Any:
     """Read a JSON file; a `ValueError` names the file when its text is no JSON."""
     try:

@@ -19,18 +19,15 @@ Sources: Bengio et al. 2003, *A neural probabilistic language model* (the MLP); 
 """
 
 import math
-from typing import Literal, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
 from wordlm.text import CONTEXT_LEN, PAD, VOCAB_SIZE
+from wordlm.variants import DEFAULT_HEADS, MLP, Kind, Variant
 
 D_MODEL = 64
 HIDDEN = 256
-DEFAULT_HEADS = 4
-
-Kind = Literal["mlp", "attention", "multihead"]
 
 
 class MLPLM(nn.Module):
@@ -202,41 +199,16 @@ def head_width(d_model: int, heads: int) -> int:
     return d_model // heads
 
 
-class Identity(NamedTuple):
-    """What a model is. Shapes do not tell: checkpoints of 1 to 64 heads hold arrays of the same names and shapes."""
-
-    kind: Kind
-    heads: int | None
-    """None for an MLP, which has none."""
-
-    def __str__(self) -> str:
-        if self.heads is None:
-            return self.kind if self.kind == "mlp" else f"{self.kind} without a number of heads"
-        return f"{self.kind} with {self.heads} head{'s' * (self.heads != 1)}"
-
-
-def identity_of(model: nn.Module) -> Identity:
+def variant_of(model: nn.Module) -> Variant:
     """Return what `model` is."""
     match model:
         case MLPLM():
-            return Identity("mlp", None)
+            return MLP
         case MultiHeadAttentionLM():
-            return Identity("multihead", model.heads)
+            return Variant("multihead", model.heads)
         case CausalAttentionLM():
-            return Identity("attention", model.heads)
+            return Variant("attention", model.heads)
     raise ValueError(f"a {type(model).__name__} is none of this project's models")
-
-
-def stated_identity(kind: object, heads: object) -> Identity:
-    """Return what a file says that its model is; `heads` need not be stated for kind "attention", which has one.
-
-    Raises `ValueError` when kind or heads is nothing of the sort.
-    """
-    if kind not in ("mlp", "attention", "multihead"):
-        raise ValueError(f"kind must be mlp, attention or multihead, got {kind!r}")
-    if heads is not None and (not isinstance(heads, int) or isinstance(heads, bool)):
-        raise ValueError(f"heads must be a whole number, got {heads!r}")
-    return Identity(kind, 1 if kind == "attention" and heads is None else heads)
 
 
 def look_up(table: nn.Embedding, ids: Tensor) -> Tensor:
@@ -280,6 +252,11 @@ def build_model(
                 heads = DEFAULT_HEADS if heads is None else heads
                 return MultiHeadAttentionLM(vocab_size, CONTEXT_LEN, D_MODEL, HIDDEN, heads)
     raise ValueError(f"kind must be mlp, attention or multihead, got {kind!r}")
+
+
+def build_variant(variant: Variant, vocab_size: int = VOCAB_SIZE, seed: int | None = None) -> LanguageModel:
+    """Build the model of a variant, as `build_model`."""
+    return build_model(variant.kind, vocab_size, seed, variant.heads if variant.kind == "multihead" else None)
 
 
 def parameter_count(kind: Kind, vocab_size: int = VOCAB_SIZE) -> int:

@@ -30,7 +30,7 @@ from wordlm.data import (
     stories_digest,
     stories_path,
 )
-from wordlm.files import ARTIFACTS, atomic_path, write_json
+from wordlm.files import artifact, atomic_path, write_json
 from wordlm.smoke import smoke_stories
 
 SOURCE_URL = f"https://huggingface.co/datasets/{SOURCE_DATASET}/resolve/{SOURCE_REVISION}/{SOURCE_FILE}"
@@ -145,7 +145,7 @@ def main() -> None:
         parser.error("--pin needs --profile dgx and --source")
     with errors_in_one_line():
         if args.pin:
-            pin_corpus(args.source, args.data_dir, ARTIFACTS)
+            pin_corpus(args.source, args.data_dir, artifact())
         path = prepare(args.profile, args.data_dir, args.source)
         print(f"{path}: {len(path.read_text(encoding='utf-8').split(SEPARATOR)):,} stories")
 

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from wordlm.variants import MLP, Variant
+
 METRICS = {"test_loss": 4, "test_perplexity": 4, "runtime_seconds": 2}
 """The aggregated metrics and their decimals."""
 _HEADS_OF = {"mlp": None, "attention": 1}
@@ -87,21 +89,29 @@ def _expect(holds: bool, where: str, wrong: str) -> None:
 
 
 YOURS = " (yours)"
+"""Ends the names of a visitor's groups beside ours; that they are the visitor's stands in each run."""
 
 
 def beside(ours: dict[str, Any], yours: dict[str, Any]) -> dict[str, Any]:
-    """Return one comparison that holds both; the groups of `yours` are marked in their names."""
-    return {
-        part: ours.get(part, {}) | {name + YOURS: value for name, value in yours.get(part, {}).items()}
-        for part in ("runs", "aggregate", "environment", "protocol", "baselines")
-    }
+    """Return one comparison of both; the runs of `yours` say so, and the names of their groups end in a mark."""
+    marked = {part: {name + YOURS: value for name, value in yours.get(part, {}).items()} for part in _PARTS}
+    marked["runs"] = {group: [run | {"yours": True} for run in runs] for group, runs in marked["runs"].items()}
+    return {part: ours.get(part, {}) | marked[part] for part in _PARTS}
+
+
+_PARTS = ("runs", "aggregate", "environment", "protocol", "baselines")
+
+
+def is_yours(runs: list[dict]) -> bool:
+    """Whether the runs of a group are the visitor's."""
+    return runs[0].get("yours", False)
 
 
 def group_title(group: str, runs: list[dict]) -> str:
-    """Return a group in words: "MLP", "1 head", "4 heads (yours)"."""
-    heads, mark = runs[0]["heads"], YOURS if group.endswith(YOURS) else ""
-    kind = group.removesuffix(YOURS)
-    return {None: "MLP" if kind == "mlp" else kind, 1: "1 head"}.get(heads, f"{heads} heads") + mark
+    """Return a group in words: "MLP", "1 head", "4 heads (yours)"; one that is none of ours by its own name."""
+    mark, heads = YOURS if is_yours(runs) else "", runs[0]["heads"]
+    name = group.removesuffix(mark)
+    return (name if heads is None and name != MLP.group else Variant.with_heads(heads).title) + mark
 
 
 def mean_and_deviation(entry: dict[str, float | None], digits: int) -> str:
@@ -124,7 +134,7 @@ def listed(steps: Iterable[int]) -> str:
 
 def in_order(runs: dict[str, list[dict]]) -> list[tuple[str, list[dict]]]:
     """Return the groups from the MLP to the most heads, those marked as yours last."""
-    return sorted(runs.items(), key=lambda item: (item[0].endswith(YOURS), item[1][0]["heads"] or 0))
+    return sorted(runs.items(), key=lambda item: (is_yours(item[1]), item[1][0]["heads"] or 0))
 
 
 def summary_table(comparison: dict[str, Any], expected_seeds: int = 3) -> pd.DataFrame:
@@ -156,7 +166,7 @@ def run_table(comparison: dict[str, Any]) -> pd.DataFrame:
                 "test loss": run["test_loss"],
                 "test perplexity": run["test_perplexity"],
                 "seconds": run["runtime_seconds"],
-                "yours": group.endswith(YOURS),
+                "yours": is_yours(runs),
             }
             for group, runs in in_order(comparison["runs"])
             for run in runs

@@ -26,14 +26,14 @@ from wordlm.commands import CommandParser, check_target, errors_in_one_line, who
 from wordlm.data import Corpus, build_corpus
 from wordlm.files import read_json, write_json
 from wordlm.measures import perplexity
-from wordlm.models import D_MODEL, DEFAULT_HEADS, HIDDEN, Kind, count_parameters
+from wordlm.models import D_MODEL, HIDDEN, count_parameters
 from wordlm.models import build_model as build_model  # users of the course import it from here
 from wordlm.results import METRICS, check_comparison, mean_and_deviation
-from wordlm.runs import ClusterError, Engine, Run, TrainedRun, local_engine, plan_runs, ray_engine
+from wordlm.runs import ClusterError, Executor, Run, TrainedRun, plan_runs, run_here, run_on_ray
 from wordlm.text import CONTEXT_LEN
 from wordlm.training import NonFiniteLoss, TrainConfig, choose_device
+from wordlm.variants import DEFAULT_HEADS, KINDS, Variant
 
-KINDS: tuple[Kind, ...] = ("mlp", "attention", "multihead")
 SEEDS = (11, 29, 47)
 MOST = 2**31 - 1
 MOST_IN_A_BATCH = 2**16
@@ -81,10 +81,10 @@ def claim_folder(folder: Path, protocol: dict[str, Any]) -> None:
 
 def save_run(run: Run, trained: TrainedRun, corpus: Corpus, folder: Path) -> None:
     """Write a run's weights, then its numbers, whose presence marks it as finished."""
-    metadata = describe_checkpoint(run.kind, trained.model, corpus, trained.result)
+    metadata = describe_checkpoint(trained.model, corpus, trained.result)
     save_model_npz(folder / "heads" / f"{run.name}.npz", trained.model, metadata)
     record = {
-        "group": run.group,
+        "group": run.variant.group,
         "seed": run.seed,
         "heads": metadata["heads"],
         "parameters": count_parameters(trained.model),
@@ -135,19 +135,18 @@ def _name_of(record: dict[str, Any]) -> str:
     group, heads, seed = record["group"], record["heads"], record["seed"]
     summary = {"runs": {group: [record]}, "aggregate": {group: aggregate([record])}, "protocol": {}}
     check_comparison(summary | {"environment": record["environment"]})
-    runs = {("mlp", None): Run("mlp", None, seed), ("attention", 1): Run("attention", None, seed)}
-    run = runs.get((group, heads)) or Run("multihead", heads, seed)
-    if run.group != group:
+    variant = Variant.of_group(group)
+    if variant.heads != heads:
         raise ValueError(f"group {group!r} with heads = {heads}")
-    return run.name
+    return variant.stem(seed)
 
 
 def write_comparison(folder: Path) -> None:
     """Gather all finished runs of `folder` and the baselines into `heads/comparison.json` and `benchmark.json`."""
     runs: dict[str, list[dict[str, Any]]] = {}
     records = read_records(folder)
-    order = {kind: place for place, kind in enumerate(KINDS)}
-    for record in sorted(records, key=lambda r: (order.get(r["group"], len(KINDS)), r["heads"] or 0, r["seed"])):
+    # The three of the course first, then the other numbers of heads.
+    for record in sorted(records, key=lambda r: (r["group"] not in KINDS, r["heads"] or 0, r["seed"])):
         environment = record.pop("environment")
         record["accelerator"] = environment.get("accelerator")
         runs.setdefault(record.pop("group"), []).append(record)
@@ -166,7 +165,7 @@ def write_comparison(folder: Path) -> None:
 
 
 def run_comparison(
-    runs: list[Run], corpus: Corpus, config: TrainConfig, folder: Path, device: str, engine: Engine = local_engine
+    runs: list[Run], corpus: Corpus, config: TrainConfig, folder: Path, device: str, executor: Executor = run_here
 ) -> None:
     """Carry out the runs that `folder` lacks, with one progress bar over all their steps."""
     finished = {_name_of(record) for record in read_records(folder)}
@@ -177,7 +176,7 @@ def run_comparison(
         write_json(folder / "baselines.json", score_baselines(corpus))
     todo = [run for run in runs if run.name not in finished]
     with tqdm(total=len(todo) * config.steps, unit="step", smoothing=0.05) as bar:
-        for run, trained in engine(todo, corpus, config, device, bar):
+        for run, trained in executor(todo, corpus, config, device, bar):
             save_run(run, trained, corpus, folder)
             write_comparison(folder)
     write_comparison(folder)
@@ -226,15 +225,15 @@ def main() -> None:
     with errors_in_one_line(ProtocolError, ClusterError, NonFiniteLoss):
         check_target(args.output_dir / "protocol.json")
         if args.engine == "ray":
-            engine = ray_engine(args.address)
+            executor = run_on_ray(args.address)
         else:
-            engine = local_engine
+            executor = run_here
             device, reason = choose_device(args.device)
             print(f"device: {device} ({reason})")
         config = TrainConfig(args.steps, args.batch_size, eval_every=args.eval_every, precision=args.precision)
         corpus = build_corpus(args.data_dir, args.profile)
         runs = plan_runs(args.kinds, args.heads, args.seeds)
-        run_comparison(runs, corpus, config, args.output_dir, args.device, engine)
+        run_comparison(runs, corpus, config, args.output_dir, args.device, executor)
         print_table(read_json(args.output_dir / "heads" / "comparison.json"))
 
 

@@ -13,39 +13,28 @@ import torch
 from tqdm import tqdm
 
 from wordlm.data import Corpus, make_all_windows
-from wordlm.models import DEFAULT_HEADS, Kind, LanguageModel, build_model
+from wordlm.models import LanguageModel, build_variant
 from wordlm.training import Progress, TrainConfig, evaluate, train_model
+from wordlm.variants import Kind, Variant
 
 
 @dataclass(frozen=True)
 class Run:
     """One model to train."""
 
-    kind: Kind
-    heads: int | None
-    """For kind multihead only."""
+    variant: Variant
     seed: int
-
-    @property
-    def group(self) -> str:
-        """The key of `comparison.json`: the kind, with the head count where it is not the usual four."""
-        return self.kind if self.heads in (None, DEFAULT_HEADS) else f"{self.kind}_h{self.heads}"
 
     @property
     def name(self) -> str:
         """The stem of this run's files."""
-        return f"{self.group}_seed{self.seed}"
+        return self.variant.stem(self.seed)
 
 
 def plan_runs(kinds: list[Kind], heads: list[int], seeds: list[int]) -> list[Run]:
-    """List the runs, each once, seed by seed, so that a slow hour of the machine falls on every kind alike."""
-    runs = (
-        Run(kind, count, seed)
-        for seed in seeds
-        for kind in kinds
-        for count in (heads if kind == "multihead" else [None])
-    )
-    return list(dict.fromkeys(runs))
+    """List the runs, each once, seed by seed, so that a slow hour of the machine falls on every variant alike."""
+    variants = [Variant.of_kind(kind, count) for kind in kinds for count in (heads if kind == "multihead" else [None])]
+    return list(dict.fromkeys(Run(variant, seed) for seed in seeds for variant in variants))
 
 
 @dataclass(frozen=True)
@@ -58,10 +47,10 @@ class TrainedRun:
     test_loss: float
 
 
-def carry_out(run: Run, corpus: Corpus, config: TrainConfig, device: str, on_progress=None) -> TrainedRun:
+def train_run(run: Run, corpus: Corpus, config: TrainConfig, device: str, on_progress=None) -> TrainedRun:
     """Train one run and score its best validation step once on all test targets."""
     windows = make_all_windows(corpus)
-    model = build_model(run.kind, len(corpus.vocab), run.seed, run.heads)
+    model = build_variant(run.variant, len(corpus.vocab), run.seed)
     result, history = train_model(
         model,
         *windows["train"],
@@ -74,11 +63,11 @@ def carry_out(run: Run, corpus: Corpus, config: TrainConfig, device: str, on_pro
     return TrainedRun(model.cpu(), result, history, test_loss)
 
 
-Engine = Callable[[list[Run], Corpus, TrainConfig, str, tqdm], Iterator[tuple[Run, TrainedRun]]]
+Executor = Callable[[list[Run], Corpus, TrainConfig, str, tqdm], Iterator[tuple[Run, TrainedRun]]]
 """Carries out runs and yields each as it finishes, in any order; moves the bar by one for each step."""
 
 
-def local_engine(
+def run_here(
     runs: list[Run], corpus: Corpus, config: TrainConfig, device: str, bar: tqdm
 ) -> Iterator[tuple[Run, TrainedRun]]:
     """Carry out the runs one after another in this process."""
@@ -90,14 +79,14 @@ def local_engine(
             if progress.validation_loss is not None:
                 bar.set_postfix(validation=f"{progress.validation_loss:.4f}")
 
-        yield run, carry_out(run, corpus, config, device, show)
+        yield run, train_run(run, corpus, config, device, show)
 
 
 class ClusterError(RuntimeError):
     """The Ray cluster is missing, cannot be reached, or has no node that fits a run."""
 
 
-def ray_engine(address: str | None) -> Engine:
+def run_on_ray(address: str | None) -> Executor:
     """Return an engine that carries the runs out on the Ray cluster at `address`, or on this machine without one.
 
     Ray places the runs, moves one whose worker dies to another, and waits for free nodes. A run takes one GPU
@@ -126,7 +115,7 @@ def ray_engine(address: str | None) -> Engine:
             needs = resources_of_a_run(device, threads, [node["Resources"] for node in ray.nodes() if node["Alive"]])
             if "num_gpus" in needs and device == "auto":
                 device = "cuda"
-            remote = ray.remote(_carry_out_on_a_worker).options(**needs, max_retries=3)
+            remote = ray.remote(_train_run_on_a_worker).options(**needs, max_retries=3)
             stories = ray.put(corpus)
             waiting = {remote.remote(run, stories, config, device, threads): run for run in runs}
             bar.set_description(f"{len(waiting)} runs on {len(ray.nodes())} nodes")
@@ -168,6 +157,6 @@ def resources_of_a_run(device: str, threads: int, nodes: list[dict[str, float]])
     return {"num_gpus": 1, "num_cpus": 1} if wants_gpu else {"num_cpus": threads}
 
 
-def _carry_out_on_a_worker(run: Run, corpus: Corpus, config: TrainConfig, device: str, threads: int) -> TrainedRun:
+def _train_run_on_a_worker(run: Run, corpus: Corpus, config: TrainConfig, device: str, threads: int) -> TrainedRun:
     torch.set_num_threads(threads)
-    return carry_out(run, corpus, config, device)
+    return train_run(run, corpus, config, device)

@@ -17,10 +17,8 @@ from playwright.sync_api import sync_playwright
 from tests.browser.conftest import CHROMIUM, FLAGS, start_server, stop_server
 from tests.browser.test_generate_browser import open_generate, serve_from
 from wordlm.engines import OnnxEngine, TorchEngine, warm_up
-from wordlm.files import ARTIFACTS
 from wordlm.generation import Decoding, generate
 from wordlm.text import encode_prompt
-from wordlm.ui.generate import onnx_name
 from wordlm.ui.resources import checkpoint, model_of, vocabulary
 
 PROMPT = "one day a big bear saw a small bird"
@@ -66,7 +64,7 @@ def measure(rounds: int = ROUNDS) -> dict[str, float]:
     """Return the words a second of each engine, the reference first."""
     chosen = checkpoint("4", 11)
     model, ids = model_of(chosen), encode_prompt(PROMPT, vocabulary()).ids
-    engines = [PlainLoop(model), TorchEngine(model), OnnxEngine(ARTIFACTS / "onnx" / onnx_name(chosen))]
+    engines = [PlainLoop(model), TorchEngine(model), OnnxEngine(chosen.onnx_path)]
     rates: dict[str, list[float]] = {engine.name: [] for engine in engines}
     for engine in engines:
         warm_up(engine)

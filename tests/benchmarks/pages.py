@@ -22,10 +22,11 @@ from streamlit.testing.v1 import AppTest
 from tests.browser.conftest import CHROMIUM, FLAGS, start_server, stop_server
 from wordlm.commands import CommandParser, whole_number
 from wordlm.files import REPOSITORY
+from wordlm.jobs import Order, Trainer
 from wordlm.text import encode_prompt
 from wordlm.training import TrainConfig
-from wordlm.ui.job import Order, Trainer
 from wordlm.ui.resources import checkpoint, model_of, smoke_corpus, vocabulary
+from wordlm.variants import Variant
 
 TOKENS = (8, 16, 64)
 STORY = (
@@ -75,7 +76,7 @@ def server_times(page: str, tokens: int, repeats: int, first_word: int = 200) ->
 def a_training_going_on() -> Iterator[None]:
     """Train a model for another visitor meanwhile, as the Train page does."""
     prompt = encode_prompt(prompt_of(16, "dog"), vocabulary())
-    order = Order("multihead", 4, TrainConfig(), smoke_corpus(False), "smoke stories", prompt)
+    order = Order(Variant.with_heads(4), TrainConfig(), smoke_corpus(False), "smoke stories", prompt)
     job = Trainer(lambda owner: True).submit(order, "another visitor")
     while len(job.losses) < 5:
         time.sleep(0.01)

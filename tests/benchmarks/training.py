@@ -20,10 +20,10 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from wordlm.commands import CommandParser, errors_in_one_line, whole_number
 from wordlm.data import Corpus, build_corpus, make_all_windows
-from wordlm.models import CausalAttentionLM, Kind, LanguageModel, build_model
+from wordlm.models import CausalAttentionLM, LanguageModel, build_model
 from wordlm.training import Precision, TrainConfig, choose_device, evaluate, make_optimizer, train_model, train_step
+from wordlm.variants import KINDS, Kind
 
-KINDS: tuple[Kind, ...] = ("mlp", "attention", "multihead")
 TURN = 10  # updates
 
 

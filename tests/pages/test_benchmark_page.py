@@ -27,7 +27,7 @@ def changed_artifacts(monkeypatch, tmp_path, ours):
         write_json(tmp_path / "heads" / "comparison.json", ours)
         for name in ("course.json", "vocab.json"):
             (tmp_path / name).write_bytes((ARTIFACTS / name).read_bytes())
-        monkeypatch.setattr("wordlm.ui.resources.ARTIFACTS", tmp_path)
+        monkeypatch.setattr("wordlm.files.ARTIFACTS", tmp_path)
         # The models of the shared controls are not read on this page.
         return ours
 

@@ -256,7 +256,7 @@ def test_chapter_2_tells_heads_too_narrow_and_too_wide_from_our_own_runs_with_wh
         assert bool(low > 0) == decided
         said = (
             f"With {heads} head{'s' * (heads > 1)} of width {width} it is {differences.mean():.4f} nats higher, 95 % "
-            f"interval {low:+.4f} to {high:+.4f}" + ("." if decided else ": that holds 0")
+            f"interval {signed(low)} to {signed(high)}" + ("." if decided else ": that holds 0")
         )
         assert said in text
     assert "whoever designs the model chooses it" in text

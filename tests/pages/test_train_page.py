@@ -13,11 +13,11 @@ from wordlm.checkpoints import load_model_npz, save_model_npz
 from wordlm.data import corpus_from_stories, make_all_windows
 from wordlm.files import ARTIFACTS
 from wordlm.inspection import inspect_ids
-from wordlm.models import build_model
+from wordlm.jobs import Ending
+from wordlm.models import build_model, build_variant
 from wordlm.smoke import smoke_stories
 from wordlm.text import encode_prompt
 from wordlm.training import evaluate
-from wordlm.ui.job import Ending
 
 PROMPT = "the dog found a ball"
 FAST = {"learn_from": "smoke stories", "steps": "20", "batch": "32", "validations": "4"}
@@ -112,9 +112,9 @@ def test_a_damaged_bundled_model_is_named_beside_a_training(open_train, monkeypa
     (tmp_path / "heads").mkdir()
     whole = (ARTIFACTS / "heads" / "mlp_seed11.npz").read_bytes()
     (tmp_path / "heads" / "mlp_seed11.npz").write_bytes(whole[:1000])
+    (tmp_path / "vocab.json").write_bytes((ARTIFACTS / "vocab.json").read_bytes())
     screen = open_train(trained="MLP", steps="4", validations="1")
-    for module in ("train", "resources"):
-        monkeypatch.setattr(f"wordlm.ui.{module}.ARTIFACTS", tmp_path)
+    monkeypatch.setattr("wordlm.files.ARTIFACTS", tmp_path)
     train(screen)
     assert "artifacts/heads/mlp\\_seed11\\.npz is damaged" in screen.text
 
@@ -165,14 +165,14 @@ def test_training_changes_no_bundled_model_and_no_artifact(open_train):
 def test_a_loss_that_is_no_number_is_told_and_leaves_no_model(open_train, monkeypatch):
     """No setting that is offered brings it about for sure, so the first batch holds what the loss cannot bear."""
 
-    def poisoned(kind, *rest):
-        model = build_model(kind, *rest)
+    def poisoned(variant, *rest):
+        model = build_variant(variant, *rest)
         with torch.no_grad():
             model.vocab_head.bias[0] = np.nan
         return model
 
     screen = open_train()
-    monkeypatch.setattr("wordlm.ui.job.build_model", poisoned)
+    monkeypatch.setattr("wordlm.jobs.build_variant", poisoned)
     train(screen)
     assert "The training ended after 0 updates: the loss became nan" in screen.text.replace("\\", "")
     assert "own 1" not in screen.app.segmented_control(key="model").options

@@ -16,14 +16,15 @@ from urllib.parse import quote, urlencode
 import streamlit as st
 
 from wordlm.ablation import Fill
+from wordlm.bundled import EXPORTED, SEEDS
 from wordlm.course import WIDTHS
+from wordlm.jobs import MOST_STEPS, MOST_VALIDATIONS
 from wordlm.starts import AUTHORED
 from wordlm.training import Precision, TrainConfig
 from wordlm.ui.charts import FirstToken, Scale
 from wordlm.ui.components import copy_link, write_address
 from wordlm.ui.escape import for_markdown, shortened
-from wordlm.ui.job import MOST_STEPS, MOST_VALIDATIONS
-from wordlm.ui.resources import MODELS, SEEDS
+from wordlm.ui.resources import MODELS
 
 LONGEST_TEXT = 2000
 """Characters of a text in an address; servers refuse addresses of some 10,000 or more."""
@@ -138,7 +139,7 @@ PARAMETERS: dict[str, Parameter] = {
     # Generate
     "engine": OneOf(("ONNX Runtime", "PyTorch", "your browser"), "ONNX Runtime"),
     "way": OneOf(("WebAssembly", "WebGPU"), "WebAssembly"),
-    "browser_model": OneOf(("MLP", "1", "4"), "4"),
+    "browser_model": OneOf(tuple(variant.choice for variant in EXPORTED), "4"),
     "writers": Several(),
     "start": OneOf(
         ("the prompt above", *AUTHORED, "a training story", "a held-out story"),

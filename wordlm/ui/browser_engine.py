@@ -11,11 +11,12 @@ from pathlib import Path
 
 import streamlit as st
 
-from wordlm.files import ARTIFACTS, sha256_file
+from wordlm.bundled import EXPORTED, SEEDS, Bundled
+from wordlm.files import sha256_file
 from wordlm.generation import ALTERNATIVES, Choice, Decoding, Generation, Stop
 from wordlm.text import BOS, CONTEXT_LEN, EOS, PAD, UNK, Vocab
-from wordlm.ui.generate import EXPORTED, Start, Stories, exported, onnx_engine, onnx_name, story_name
-from wordlm.ui.resources import Checkpoint, reading
+from wordlm.ui.generate import Start, Stories, onnx_engine, story_name
+from wordlm.ui.resources import reading
 
 ORT_VERSION = "1.30.0"
 
@@ -82,12 +83,12 @@ def _component() -> Callable:
 
 
 @st.cache_resource(show_spinner=False)
-def _exported() -> dict[str, Checkpoint]:
+def _exported() -> dict[str, Bundled]:
     """Return the checkpoint behind each exported file, by the file's digest."""
     digests = {}
-    for one in map(exported, EXPORTED):
+    for one in (Bundled(variant, SEEDS[0]) for variant in EXPORTED):
         onnx_engine(one)  # opened here too, which finds out whether it is this model's
-        path = ARTIFACTS / "onnx" / onnx_name(one)
+        path = one.onnx_path
         with reading(path):
             digests[sha256_file(path)] = one
     return digests
@@ -101,7 +102,7 @@ def _keep_what_came() -> None:
 
 
 def browser_engine(
-    chosen: Checkpoint, way: str, start: Start, decoding: Decoding, vocab: Vocab
+    chosen: Bundled, way: str, start: Start, decoding: Decoding, vocab: Vocab
 ) -> tuple[Start, Stories] | None:
     """Draw the button that runs a model in the visitor's browser; return what came back, if anything did.
 
@@ -109,7 +110,7 @@ def browser_engine(
     drawing. With the story it sends the start and the settings that it used, which may have been changed here since.
     """
     digests = _exported()
-    path = ARTIFACTS / "onnx" / onnx_name(chosen)
+    path = chosen.onnx_path
     digest = st.session_state.get(_WANTED)
     wanted = digests.get(digest) if isinstance(digest, str) else None
     megabytes = sum(file["bytes"] for file in ORT_FILES[way]) / 1e6
@@ -145,8 +146,8 @@ def browser_engine(
     return began, {story_name(written_by, "your browser"): (written_by, made)}
 
 
-def _weights(digest: str, chosen: Checkpoint) -> dict[str, str]:
-    content = (ARTIFACTS / "onnx" / onnx_name(chosen)).read_bytes()
+def _weights(digest: str, chosen: Bundled) -> dict[str, str]:
+    content = chosen.onnx_path.read_bytes()
     return {"id": digest, "base64": base64.b64encode(content).decode()}
 
 

@@ -57,7 +57,7 @@ class Choice:
         beside = models_beside(self.checkpoint)
         models = [
             *(["1", "4"] if "1" in beside else []),
-            *([] if self.checkpoint.heads is None else [self.checkpoint.model]),
+            *([] if self.checkpoint.heads is None else [self.checkpoint.choice]),
         ]
         return [checkpoint(model, self.seed) for model in dict.fromkeys(models)]
 
@@ -93,7 +93,7 @@ def shared_choice() -> Choice:
     """Return what the shared controls say."""
     state = st.session_state
     text, chosen = state["prompt"] or "", checkpoint(state["model"], state["seed"])
-    if chosen.digest:
+    if chosen.is_own:
         address.not_carried(f"the model {chosen.title}, which is your own")
     return Choice(text, encode(text, chosen), chosen, state["seed"])
 
@@ -107,7 +107,7 @@ def nothing_to_see_without_heads(choice: Choice) -> bool:
 
 def say_other_seed(choice: Choice) -> None:
     """Say so where the chosen seed is not bundled for the chosen model."""
-    if choice.checkpoint.digest:
+    if choice.checkpoint.is_own:
         explain(
             f"{choice.checkpoint.title} is your own, from seed {choice.checkpoint.seed}; the control changes nothing."
         )
@@ -210,21 +210,21 @@ def choose_other_model(beside: Checkpoint) -> Checkpoint:
         )
         seed = address.segments("b_seed", "Seed of B")
     chosen = checkpoint(model, seed)
-    if chosen.digest:
+    if chosen.is_own:
         address.not_carried(f"the model {chosen.title}, which is your own")
     if not set(offered) & set(MODELS):
         explain(
             f"{beside.title} reads words by a vocabulary of its own, so only models with that one stand beside it."
             + (" It is the only one, so it stands beside itself." if len(offered) == 1 else "")
         )
-    elif chosen.seed != seed and not chosen.digest:
+    elif chosen.seed != seed and not chosen.is_own:
         st.caption(f"{chosen.title} is bundled with seed {chosen.seed} only.")
     return chosen
 
 
 def _unlike(beside: Checkpoint, offered: Sequence[str]) -> str:
     """Return the first model to set beside another: one head, else any other one, else itself."""
-    others = [model for model in ("1", "4", *offered) if model in offered and model != beside.model]
+    others = [model for model in ("1", "4", *offered) if model in offered and model != beside.choice]
     return others[0] if others else offered[0]
 
 

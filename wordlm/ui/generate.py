@@ -8,11 +8,10 @@ from urllib.parse import urlencode
 import pandas as pd
 import streamlit as st
 
+from wordlm.bundled import SEEDS, Bundled
 from wordlm.data import DataError, StoryStream
 from wordlm.engines import OnnxEngine, TorchEngine
-from wordlm.files import ARTIFACTS
 from wordlm.generation import Choice, Decoding, Engine, Generation, join_words, story_text
-from wordlm.models import identity_of
 from wordlm.numbers import count, percent, written
 from wordlm.starts import opening_of
 from wordlm.text import BOS, EOS, SPECIALS, UNK, Vocab, typed_words
@@ -20,7 +19,6 @@ from wordlm.ui import address
 from wordlm.ui.charts import ACCENT
 from wordlm.ui.escape import as_sentence, for_html
 from wordlm.ui.resources import (
-    SEEDS,
     Checkpoint,
     checkpoint,
     data_is_present,
@@ -32,10 +30,6 @@ from wordlm.ui.resources import (
     weights_digest,
 )
 from wordlm.ui.shell import PageEnds
-
-EXPORTED = address.PARAMETERS["browser_model"].options
-"""The models that were exported to ONNX, at seed 11."""
-
 
 UNKNOWN_MARK = "▢"
 """Stands for an unknown word in a text that goes on to Explore: one token there, and unknown too."""
@@ -93,12 +87,14 @@ def choose_decoding() -> Decoding:
 
 def choose_models(default: Checkpoint, engine: str) -> list[str]:
     """Let the visitor choose the models that write side by side; they read the same ids."""
-    offered = models_beside(default) if engine == "PyTorch" else list(EXPORTED)
-    first = default.model if default.model in offered else "4"
+    offered = models_beside(default) if engine == "PyTorch" else list(address.PARAMETERS["browser_model"].options)
+    first = default.choice if default.choice in offered else "4"
     chosen = address.pills("writers", "Models, side by side: MLP or number of heads", offered, default=[first])
     if engine != "PyTorch":
         other = (
-            "" if default.model in offered else f" So {default.title} cannot write with it; 4 heads is offered instead."
+            ""
+            if default.choice in offered
+            else f" So {default.title} cannot write with it; 4 heads is offered instead."
         )
         st.caption(
             f"ONNX files are bundled for the MLP, 1 head and 4 heads at seed 11.{other} PyTorch runs every model."
@@ -107,25 +103,20 @@ def choose_models(default: Checkpoint, engine: str) -> list[str]:
 
 
 @st.cache_resource(show_spinner="Loading the engine …")
-def onnx_engine(chosen: Checkpoint) -> OnnxEngine:
+def onnx_engine(chosen: Bundled) -> OnnxEngine:
     """Return the ONNX Runtime session of an exported model, shared by all visitors."""
-    path = ARTIFACTS / "onnx" / onnx_name(chosen)
+    path = chosen.onnx_path
     with reading(path):
         path.stat()
-        engine = OnnxEngine(path, identity_of(model_of(chosen)))
+        engine = OnnxEngine(path, chosen.variant)
         if engine.made_from != weights_digest(chosen):
             raise ValueError(f"it does not belong to the {chosen.file} that is here")
     return engine
 
 
-def exported(model: str) -> Checkpoint:
-    """Return the checkpoint of an exported model."""
-    return checkpoint(model, SEEDS[0])
-
-
-def onnx_name(chosen: Checkpoint) -> str:
-    """Return the exported file of a checkpoint."""
-    return chosen.file.replace(".npz", ".onnx")
+def exported(model: str) -> Bundled:
+    """Return the bundled model behind an export."""
+    return Bundled.nearest(model, SEEDS[0])
 
 
 def engine_of(model: str, seed: int, engine: str) -> tuple[Engine, Checkpoint, float]:
@@ -161,9 +152,9 @@ def story_html(start: Start, story: Generation, chosen: Checkpoint) -> str:
         if choice.id == EOS:
             break
         read.append(UNKNOWN_MARK if choice.id == UNK else vocab.itos[choice.id])
-        view = urlencode({"prompt": " ".join(read), "model": chosen.model, "seed": chosen.seed})
+        view = urlencode({"prompt": " ".join(read), "model": chosen.choice, "seed": chosen.seed})
         tint = f"background: color-mix(in srgb, {ACCENT} {round(45 * choice.probability)}%, transparent)"
-        link = "" if chosen.digest else f' href="./?{html.escape(view)}" target="_blank"'
+        link = "" if chosen.is_own else f' href="./?{html.escape(view)}" target="_blank"'
         chance = html.escape(written(choice.probability, 3, limit=True))
         words.append(f'<a{link} style="{tint}" title="{chance}">{html.escape(vocab.itos[choice.id])}</a>')
     return f'<div class="story" dir="auto"><em>{html.escape(start.text)}</em> {" ".join(words)}</div>'
@@ -194,7 +185,7 @@ def show_stories(stories: Stories, start: Start) -> None:
         with column:
             st.markdown(f"**{name}**")
             st.html(story_html(start, story, chosen))
-            opens = "" if chosen.digest else " A click on a word opens Explore at that moment, in a new tab."
+            opens = "" if chosen.is_own else " A click on a word opens Explore at that moment, in a new tab."
             st.caption(f"Stopped because {story.stop}.{opens}")
 
 

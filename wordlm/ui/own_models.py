@@ -3,14 +3,15 @@
 import hashlib
 import io
 from dataclasses import dataclass
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, ClassVar
 
 import streamlit as st
 
 from wordlm.checkpoints import open_checkpoint, save_model_npz
-from wordlm.models import LanguageModel
+from wordlm.jobs import Job
+from wordlm.models import LanguageModel, variant_of
 from wordlm.text import Vocab
-from wordlm.ui.job import Job
+from wordlm.variants import Variant
 
 MOST = 3
 """So many a visitor; a model takes 5 MB, an MLP 9 MB."""
@@ -21,26 +22,52 @@ _MODELS, _COUNT, _KEPT_AS, _DONE_WITH = "own_models", "own_models_made", "job_ke
 
 
 @dataclass(frozen=True)
-class OwnModel:
-    """One model of a visitor's, never written to disk."""
+class Own:
+    """Which of a visitor's models: the same properties as those of `wordlm.bundled.Bundled`."""
 
-    name: str
-    metadata: dict[str, Any]
-    model: LanguageModel
-    vocab: Vocab
+    choice: str
+    """Its name in controls: "own 1"."""
+    variant: Variant
+    seed: int
+    """As its metadata states it; 0 if that is no number."""
     digest: str
-    """SHA-256 of its weights and its vocabulary."""
+    """SHA-256 of its parameters and its vocabulary: two visitors' models of one name are never taken for each other."""
+    is_own: ClassVar[bool] = True
 
     @property
     def heads(self) -> int | None:
-        """The number of heads; None for an MLP."""
-        return getattr(self.model, "heads", None)
+        """None for an MLP, which has none."""
+        return self.variant.heads
 
     @property
-    def seed(self) -> int:
-        """The seed that its metadata states; 0 if that is no number."""
-        seed = self.metadata.get("seed")
-        return seed if isinstance(seed, int) else 0
+    def title(self) -> str:
+        """In words: "own 1 (4 heads)"."""
+        return f"{self.choice} ({self.variant.title})"
+
+    @property
+    def name(self) -> str:
+        """With its seed: "own 1 (4 heads), seed 11"."""
+        return f"{self.title}, seed {self.seed}"
+
+    @property
+    def file(self) -> str:
+        """The name of the file that it is downloaded as."""
+        return f"{self.choice.replace(' ', '_')}.npz"
+
+
+@dataclass(frozen=True)
+class OwnModel:
+    """One model of a visitor's, never written to disk."""
+
+    key: Own
+    metadata: dict[str, Any]
+    model: LanguageModel
+    vocab: Vocab
+
+    @property
+    def name(self) -> str:
+        """Its name in controls."""
+        return self.key.choice
 
     def npz(self) -> bytes:
         """Return the checkpoint as a file for `load_model_npz`."""
@@ -64,10 +91,12 @@ def keep(metadata: dict[str, Any], model: LanguageModel, vocab: Vocab) -> str:
         digest.update(tensor.numpy().tobytes())
     models = own_models()
     for own in models.values():
-        if own.digest == digest.hexdigest():
+        if own.key.digest == digest.hexdigest():
             return own.name
     st.session_state[_COUNT] = number = st.session_state.get(_COUNT, 0) + 1
-    own = OwnModel(f"own {number}", metadata, model, vocab, digest.hexdigest())
+    seed = metadata.get("seed")
+    key = Own(f"own {number}", variant_of(model), seed if isinstance(seed, int) else 0, digest.hexdigest())
+    own = OwnModel(key, metadata, model, vocab)
     models[own.name] = own
     while len(models) > MOST:
         del models[next(iter(models))]

@@ -7,33 +7,32 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import streamlit as st
 import torch
 
+from wordlm.bundled import BUNDLED, Bundled
 from wordlm.checkpoints import open_checkpoint
 from wordlm.compare import LIKENESS_TEXTS, head_likeness
 from wordlm.data import Corpus, build_corpus, corpus_from_stories, make_all_windows, stories_in, stories_path
-from wordlm.files import ARTIFACTS, REPOSITORY, read_json, sha256_file
+from wordlm.files import REPOSITORY, artifact, read_json, sha256_file
 from wordlm.inspection import Inspection, Rows, inspect_ids, next_probabilities, rows_of
-from wordlm.models import DEFAULT_HEADS, LanguageModel
+from wordlm.models import LanguageModel, variant_of
 from wordlm.results import check_aggregate, check_comparison
 from wordlm.scoring import WordScores, score_words
 from wordlm.smoke import smoke_stories
 from wordlm.text import EncodedPrompt, Vocab, encode_prompt, tokenize
-from wordlm.ui.own_models import own_models
+from wordlm.ui.own_models import Own, own_models
 
 DATA_DIR = Path(os.environ.get("WORDLM_DATA", REPOSITORY / "work" / "data"))
 """Where `python -m wordlm.prepare_data` leaves the stories; the app works without them."""
 
-MLP = "MLP"
-MODELS = (MLP, "1", "2", "4", "8", "16")
-"""The bundled models: the MLP, or a number of heads."""
-SEEDS = (11, 29, 47)
-_SEEDS_OF = {"1": SEEDS, "4": SEEDS}  # the others are bundled with the first seed only
+MODELS = tuple(variant.choice for variant in BUNDLED)
+"""What a control offers of the bundled models."""
+Checkpoint = Bundled | Own
+"""A model on screen, bundled or the visitor's own. The key of every cache."""
 
 
 class ArtifactError(RuntimeError):
@@ -43,7 +42,7 @@ class ArtifactError(RuntimeError):
 @contextmanager
 def reading(path: Path) -> Iterator[None]:
     """Turn whatever is wrong with a bundled file into an `ArtifactError`."""
-    name = f"artifacts/{path.relative_to(ARTIFACTS).as_posix()}"
+    name = f"artifacts/{path.relative_to(artifact()).as_posix()}"
     try:
         yield
     except FileNotFoundError as error:
@@ -55,53 +54,10 @@ def reading(path: Path) -> Iterator[None]:
         raise ArtifactError(f"{name} is damaged or another file ({reason}): {again}") from error
 
 
-@dataclass(frozen=True)
-class Checkpoint:
-    """One bundled model, or one of the visitor's own. The key of every cache."""
-
-    model: str
-    """An entry of `MODELS`, or the name of an own model."""
-    seed: int
-    heads: int | None
-    """None for an MLP, which has none."""
-    digest: str = ""
-    """Of an own model's weights, so that two visitors' models of one name are never taken for each other."""
-
-    @property
-    def title(self) -> str:
-        """The model in words: "4 heads", "own 1 (4 heads)"."""
-        return f"{self.model} ({model_title(model_of_heads(self.heads))})" if self.digest else (model_title(self.model))
-
-    @property
-    def name(self) -> str:
-        """The model and its seed in words: "4 heads, seed 11"."""
-        return f"{self.title}, seed {self.seed}"
-
-    @property
-    def file(self) -> str:
-        """The checkpoint's file name, in `artifacts/heads` if it is bundled."""
-        if self.digest:
-            return f"{self.model.replace(' ', '_')}.npz"
-        kind = {None: "mlp", 1: "attention", DEFAULT_HEADS: "multihead"}.get(self.heads, f"multihead_h{self.heads}")
-        return f"{kind}_seed{self.seed}.npz"
-
-
-def model_of_heads(heads: int | None) -> str:
-    """Return the entry of `MODELS` with this many heads; None is the MLP."""
-    return MLP if heads is None else str(heads)
-
-
-def model_title(model: str) -> str:
-    """Return "MLP", "1 head" or "4 heads"."""
-    return {MLP: MLP, "1": "1 head"}.get(model, f"{model} heads")
-
-
-def checkpoint(model: str, seed: int) -> Checkpoint:
-    """Return the checkpoint of `model` at `seed`, or at the seed that it has where that one is not bundled."""
-    if (own := own_models().get(model)) is not None:
-        return Checkpoint(model, own.seed, own.heads, own.digest)
-    available = _SEEDS_OF.get(model, SEEDS[:1])
-    return Checkpoint(model, seed if seed in available else available[0], None if model == MLP else int(model))
+def checkpoint(choice: str, seed: int) -> Checkpoint:
+    """Return the model of a `choice` at `seed`, or at the seed that it has where there is none with that one."""
+    own = own_models().get(choice)
+    return Bundled.nearest(choice, seed) if own is None else own.key
 
 
 def offered_models() -> tuple[str, ...]:
@@ -119,26 +75,27 @@ def models_beside(chosen: Checkpoint) -> list[str]:
 @st.cache_resource(show_spinner=False)
 def vocabulary() -> Vocab:
     """Return the bundled vocabulary."""
-    path = ARTIFACTS / "vocab.json"
+    path = artifact("vocab.json")
     with reading(path):
         return Vocab.load(path)
 
 
 def vocabulary_of(chosen: Checkpoint) -> Vocab:
     """Return the vocabulary that a checkpoint was trained with."""
-    return own_models()[chosen.model].vocab if chosen.digest else vocabulary()
+    return own_models()[chosen.choice].vocab if chosen.is_own else vocabulary()
 
 
 def model_of(chosen: Checkpoint) -> LanguageModel:
     """Return the trained model of a checkpoint."""
-    return own_models()[chosen.model].model if chosen.digest else _loaded(chosen)[0]
+    return own_models()[chosen.choice].model if chosen.is_own else _loaded(chosen)[0]
 
 
 def weights_digest(chosen: Checkpoint) -> str:
-    """Return the SHA-256 of a bundled file, or of an own model's weights."""
-    path = ARTIFACTS / "heads" / chosen.file
-    with reading(path):
-        return chosen.digest or _file_digest(str(path), path.stat().st_mtime_ns)
+    """Return the SHA-256 of a bundled file, or of an own model's parameters."""
+    if chosen.is_own:
+        return chosen.digest
+    with reading(chosen.path):
+        return _file_digest(str(chosen.path), chosen.path.stat().st_mtime_ns)
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)
@@ -148,17 +105,17 @@ def _file_digest(path: str, changed: int) -> str:
 
 def load_seconds_of(chosen: Checkpoint) -> float:
     """Return how long loading took when the first visitor needed the model; 0 for an own one, which is at hand."""
-    return 0.0 if chosen.digest else _loaded(chosen)[1]
+    return 0.0 if chosen.is_own else _loaded(chosen)[1]
 
 
 @st.cache_resource(show_spinner="Loading the model …")
-def _loaded(chosen: Checkpoint) -> tuple[LanguageModel, float]:
-    start, path = time.perf_counter(), ARTIFACTS / "heads" / chosen.file
-    with reading(path):
-        metadata, model, _ = open_checkpoint(path, vocabulary())
-        found = (getattr(model, "heads", None), metadata.get("seed"))
-        if found != (chosen.heads, chosen.seed):
-            raise ValueError(f"it holds heads = {found[0]}, seed = {found[1]}")
+def _loaded(chosen: Bundled) -> tuple[LanguageModel, float]:
+    start = time.perf_counter()
+    with reading(chosen.path):
+        metadata, model, _ = open_checkpoint(chosen.path, vocabulary())
+        found, seed = variant_of(model), metadata.get("seed")
+        if (found, seed) != (chosen.variant, chosen.seed):
+            raise ValueError(f"it holds {found}, seed {seed}")
     return model, time.perf_counter() - start
 
 
@@ -198,20 +155,24 @@ def likeness_of(first: Checkpoint, second: Checkpoint) -> np.ndarray:
     return head_likeness(model_of(first), model_of(second), texts)
 
 
-@st.cache_resource(show_spinner=False)
 def ablations() -> dict:
     """Return `artifacts/heads/ablation.json`: the test losses with heads switched off."""
-    path = ARTIFACTS / "heads" / "ablation.json"
+    path = artifact("heads", "ablation.json")
     with reading(path):
-        found = read_json(path)
+        found = _json(str(path), path.stat().st_mtime_ns)
         return {name: found[name] for name in ("targets", "stories", "interval", "checkpoints")}
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def _json(path: str, changed: int) -> dict:
+    return read_json(path)
 
 
 def ablation_of(chosen: Checkpoint) -> dict | None:
     """Return the stored losses of one attention checkpoint; None for an own one, which was never measured."""
-    if chosen.digest:
+    if chosen.is_own:
         return None
-    with reading(ARTIFACTS / "heads" / "ablation.json"):
+    with reading(artifact("heads", "ablation.json")):
         stored = ablations()["checkpoints"][chosen.file.removesuffix(".npz")]
         if stored["sha256"] != weights_digest(chosen):
             raise ValueError(f"it was measured on other weights than {chosen.file}")
@@ -231,7 +192,7 @@ def data_is_present() -> bool:
 @st.cache_resource(show_spinner="Reading the stories …")
 def story_corpus() -> Corpus:
     """Return the prepared stories, encoded. Raises `DataError`."""
-    with reading(ARTIFACTS / "corpus.json"):
+    with reading(artifact("corpus.json")):
         return build_corpus(DATA_DIR, "dgx")
 
 
@@ -255,7 +216,7 @@ def story_windows() -> dict:
 
 def comparison_of() -> dict:
     """Return `artifacts/heads/comparison.json`, checked."""
-    path = ARTIFACTS / "heads" / "comparison.json"
+    path = artifact("heads", "comparison.json")
     with reading(path):
         return _comparison(str(path), path.stat().st_mtime_ns)
 
@@ -268,7 +229,7 @@ def _comparison(path: str, changed: int) -> dict:
 @st.cache_resource(show_spinner=False)
 def course_results() -> dict:
     """Return the course's published results."""
-    path = ARTIFACTS / "course.json"
+    path = artifact("course.json")
     with reading(path):
         found = read_json(path)
         for group, results in found["aggregate"].items():

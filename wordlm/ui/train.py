@@ -8,11 +8,12 @@ import streamlit as st
 from streamlit.runtime import Runtime
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from wordlm.bundled import SEEDS, Bundled
 from wordlm.checkpoints import read_metadata
 from wordlm.data import FEWEST_STORIES, SEPARATOR, Corpus, DataError, make_all_windows
-from wordlm.files import ARTIFACTS, give_back_memory
+from wordlm.files import give_back_memory
+from wordlm.jobs import Ending, Job, LineIsFull, Order, State, Trainer, seconds_needed, validation_sample
 from wordlm.measures import perplexity
-from wordlm.models import Kind
 from wordlm.numbers import written
 from wordlm.prepare_data import prepare
 from wordlm.text import encode_prompt
@@ -23,7 +24,6 @@ from wordlm.ui.charts import MENU, loss_curves, weight_heatmaps
 from wordlm.ui.controls import choose_scale
 from wordlm.ui.escape import as_sentence, for_markdown
 from wordlm.ui.glossary import explain, say
-from wordlm.ui.job import Ending, Job, LineIsFull, Order, State, Trainer, seconds_needed, validation_sample
 from wordlm.ui.own_models import (
     MOST,
     REPLAY,
@@ -38,14 +38,9 @@ from wordlm.ui.own_models import (
 )
 from wordlm.ui.resources import (
     DATA_DIR,
-    MLP,
-    SEEDS,
     Checkpoint,
-    checkpoint,
     data_is_present,
     model_of,
-    model_of_heads,
-    model_title,
     reading,
     smoke_corpus,
     story_corpus,
@@ -53,6 +48,7 @@ from wordlm.ui.resources import (
     vocabulary,
 )
 from wordlm.ui.run_marker import mark_run
+from wordlm.variants import Variant
 
 SMOKE, SUBSET, TEXT = address.PARAMETERS["learn_from"].options
 _FILE_SAID, _RUN_GONE, _PASTED = "checkpoint_said", "run_gone", "text_pasted"
@@ -220,9 +216,7 @@ def choose_settings() -> tuple[str, TrainConfig]:
 
 def order_of(model: str, config: TrainConfig, corpus: Corpus, text: str) -> Order:
     """Return what Train would ask for."""
-    kind: Kind = {MLP: "mlp", "1": "attention"}.get(model, "multihead")
-    heads = int(model) if kind == "multihead" else None
-    return Order(kind, heads, config, corpus, _source_of(corpus), encode_prompt(text, corpus.vocab))
+    return Order(Variant.parse(model), config, corpus, _source_of(corpus), encode_prompt(text, corpus.vocab))
 
 
 def _source_of(corpus: Corpus) -> str:
@@ -242,7 +236,7 @@ def say_duration(order: Order) -> None:
     """Say how long the training will take, by a few updates made just now."""
     config = order.config
     busy = bool(trainer().ahead_of(None))
-    key = (order.kind, order.heads, order.corpus.digest, order.corpus.vocab.sha256, config.batch_size, config.precision)
+    key = (order.variant, order.corpus.digest, order.corpus.vocab.sha256, config.batch_size, config.precision)
     update, validation = _pace(key, busy, order)
     validations = math.ceil(config.steps / config.eval_every)
     _, targets = validation_sample(make_all_windows(order.corpus))
@@ -333,7 +327,7 @@ def follow(job: Job) -> None:
 
 def _say_state(job: Job) -> None:
     config, done = job.order.config, len(job.losses)
-    title = model_title(MLP if job.order.kind == "mlp" else str(job.order.heads or 1))
+    title = job.order.variant.title
     match job.state:
         case State.WAITING:
             st.info("Your training waits for its turn.")
@@ -498,10 +492,10 @@ def _say_what_followed(job: Job) -> None:
 
 def _beside_table(job: Job, own: OwnModel) -> pd.DataFrame:
     corpus = job.order.corpus
-    rows = [(own.name, job.result["selected_step"], checkpoint(own.name, own.seed))]
+    rows = [(own.name, job.result["selected_step"], own.key)]
     if corpus.vocab.sha256 == vocabulary().sha256:
-        same = checkpoint(model_of_heads(own.heads), SEEDS[0])
-        with reading(path := ARTIFACTS / "heads" / same.file):
+        same = Bundled.nearest(own.key.variant.choice, SEEDS[0])
+        with reading(path := same.path):
             kept = read_metadata(path)["selected_step"]
         rows.append((f"bundled: {same.name}", kept, same))
     table = pd.DataFrame(
@@ -534,7 +528,7 @@ def open_links(own: OwnModel, place: str) -> None:
 
     def choose() -> None:
         address.choose("model", own.name)
-        address.choose("b", model_of_heads(own.heads))
+        address.choose("b", own.key.variant.choice)
         address.choose("engine", "PyTorch")
         address.choose("writers", [own.name])
 
@@ -584,9 +578,8 @@ def your_models() -> None:
 
 def describe(own: OwnModel) -> str:
     """Return what an own model is, in Markdown."""
-    kind = model_title(model_of_heads(own.heads))
     loss, step = own.metadata.get("validation_loss"), own.metadata.get("selected_step")
-    parts = [kind, f"seed {own.seed}"]
+    parts = [own.key.variant.title, f"seed {own.key.seed}"]
     if isinstance(step, int):
         parts.append(counted(step, "update"))
     if isinstance(loss, float):

@@ -26,9 +26,10 @@ from wordlm.checkpoints import describe_checkpoint
 from wordlm.data import Corpus, Windows, make_all_windows
 from wordlm.files import give_back_memory
 from wordlm.inspection import rows_of
-from wordlm.models import Kind, LanguageModel, build_model
+from wordlm.models import LanguageModel, build_variant
 from wordlm.text import EncodedPrompt
 from wordlm.training import NonFiniteLoss, Progress, TrainConfig, measure_pace, train_model
+from wordlm.variants import Variant
 
 VALIDATION_TARGETS = 4096
 """At most so many, evenly spread over the validation stories: so that Stop never waits for a long validation."""
@@ -64,9 +65,7 @@ class LineIsFull(RuntimeError):
 class Order:
     """What a visitor asks to be trained."""
 
-    kind: Kind
-    heads: int | None
-    """For kind multihead only."""
+    variant: Variant
     config: TrainConfig
     corpus: Corpus
     source: str
@@ -127,7 +126,7 @@ class Job:
             self.losses.append(progress.train_loss)
         if progress.validation_loss is not None:
             self.history.append(progress)
-        if self.order.kind != "mlp" and (progress.step == 0 or progress.validation_loss is not None):
+        if self.order.variant.heads is not None and (progress.step == 0 or progress.validation_loss is not None):
             self.weights[progress.step] = rows_of(model, self.order.prompt).weights
 
 
@@ -246,7 +245,7 @@ class Trainer:
         """Carry out one job; whatever goes wrong in it becomes its reason."""
         try:
             with a_core_left_free():
-                carry_out(job, lambda: self._should_stop(job))
+                train_job(job, lambda: self._should_stop(job))
         except NonFiniteLoss as error:
             job.state, job.reason = State.FAILED, f"{error}"
         except Exception as error:  # any crash must end this job only, and say what it was
@@ -254,10 +253,10 @@ class Trainer:
             job.state, job.reason = State.FAILED, f"{type(error).__name__}: {error}"
 
 
-def carry_out(job: Job, should_stop: Callable[[], bool]) -> None:
+def train_job(job: Job, should_stop: Callable[[], bool]) -> None:
     """Train a job's model and leave the outcome in it."""
     order = job.order
-    model = build_model(order.kind, len(order.corpus.vocab), order.config.seed, order.heads)
+    model = build_variant(order.variant, len(order.corpus.vocab), order.config.seed)
     windows = make_all_windows(order.corpus)
     result, _ = train_model(
         model,
@@ -268,7 +267,7 @@ def carry_out(job: Job, should_stop: Callable[[], bool]) -> None:
         should_stop=should_stop,
     )
     job.result = result
-    job.metadata = describe_checkpoint(order.kind, model, order.corpus, result) | {"source": order.source}
+    job.metadata = describe_checkpoint(model, order.corpus, result) | {"source": order.source}
     job.model = model.requires_grad_(False)
     job.state = State.STOPPED if result["stopped"] else State.FINISHED
 
@@ -296,7 +295,7 @@ def a_core_left_free() -> Iterator[None]:
 def seconds_needed(order: Order) -> tuple[float, float]:
     """Return the seconds of one update and of one validation of this order, measured on a model that is thrown away."""
     windows = make_all_windows(order.corpus)
-    model = build_model(order.kind, len(order.corpus.vocab), order.config.seed, order.heads)
+    model = build_variant(order.variant, len(order.corpus.vocab), order.config.seed)
     with a_core_left_free():
         pace = measure_pace(model, *windows["train"], *validation_sample(windows), order.config)
     give_back_memory()
