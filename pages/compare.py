@@ -7,7 +7,8 @@ import streamlit as st
 
 from wordlm.bundled import SEEDS
 from wordlm.compare import head_distances
-from wordlm.inspection import head_measures, weight_table
+from wordlm.head_measures import MEASURES, head_measures
+from wordlm.inspection import weight_table
 from wordlm.ui import blocks, charts, controls
 from wordlm.ui import compare as view
 from wordlm.ui.glossary import explain
@@ -59,7 +60,7 @@ if with_heads:
     blocks.check_strip(*(seen.checks for seen in with_heads.values()))
     blocks.see_for_yourself()
     explain("How each head spreads these weights.")
-    blocks.number_table(measures, "measures", alt="How each head spreads its weights", help=blocks.MEASURE_HELP)
+    blocks.number_table(measures, "measures", alt="How each head spreads its weights", help=MEASURES)
     tables["How each head spreads its weights"] = measures
 
 st.subheader("What does each expect next?")

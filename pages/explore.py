@@ -6,7 +6,8 @@ import streamlit as st
 
 from wordlm.ablation import word_effect
 from wordlm.arithmetic import explain_weight, softmax_table, step_table, term_table
-from wordlm.inspection import head_measures, next_words, rank_of, shape_table, token_table, weight_table
+from wordlm.head_measures import MEASURES, head_measures
+from wordlm.inspection import next_words, rank_of, shape_table, token_table, weight_table
 from wordlm.numbers import written
 from wordlm.ui import blocks, charts, components, controls
 from wordlm.ui import explore as view
@@ -86,7 +87,7 @@ if seen:
 if has_heads:
     measures = head_measures(model_of(chosen), inspection)
     st.caption(f"How {chosen.name} spreads the weights of {blocks.quoted(prompt, query)}, head by head.")
-    blocks.number_table(measures, "head_measures", alt="How each head spreads its weights", help=blocks.MEASURE_HELP)
+    blocks.number_table(measures, "head_measures", alt="How each head spreads its weights", help=MEASURES)
     tables["How each head spreads its weights"] = measures
     blocks.see_for_yourself()
 

@@ -6,7 +6,7 @@ import math
 
 import streamlit as st
 
-from wordlm.measures import probability_table
+from wordlm.loss import probability_table
 from wordlm.numbers import count, written
 from wordlm.text import typed_words
 from wordlm.ui import address, blocks, charts, controls

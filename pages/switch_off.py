@@ -5,7 +5,7 @@ inside_app()
 import streamlit as st
 
 from wordlm.ablation import head_value_table, loss_table, next_word_effect, prompt_effect, subset_table
-from wordlm.inspection import head_measures
+from wordlm.head_measures import head_measures
 from wordlm.numbers import written
 from wordlm.ui import blocks, charts, controls
 from wordlm.ui import switch_off as view

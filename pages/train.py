@@ -22,7 +22,7 @@ if order is not None and not (job and job.is_active):
 view.start_and_stop(order, job)
 
 if job is None or not job.is_active:
-    view.say_line(None)
+    view.say_who_trains(None)
 if job is not None:
     view.follow(job)
     if not job.is_active:

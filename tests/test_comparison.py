@@ -13,7 +13,7 @@ import torch
 
 from wordlm.checkpoints import load_model_npz
 from wordlm.files import read_json
-from wordlm.measures import perplexity
+from wordlm.loss import perplexity
 from wordlm.models import build_model
 from wordlm.prepare_data import prepare
 from wordlm.run_head_comparison import aggregate, main

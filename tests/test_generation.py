@@ -6,10 +6,10 @@ import pytest
 
 from wordlm.engines import TorchEngine
 from wordlm.generation import (
-    Choice,
+    Decision,
     Decoding,
     Generation,
-    Stop,
+    StopReason,
     candidate_probabilities,
     generate,
     join_words,
@@ -50,15 +50,15 @@ class Fixed:
 def test_a_story_ends_when_the_model_ends_it_and_that_call_adds_no_word():
     story = generate(Scripted([7, 8, 9]), [BOS, 5], Decoding(50))
     assert story.new_ids == [7, 8, 9]
-    assert story.stop is Stop.END
+    assert story.stop is StopReason.END
     report = story.report()
-    assert (report["new tokens"], report["model calls"], report["stop"]) == (3, 4, str(Stop.END))
+    assert (report["new tokens"], report["model calls"], report["stop"]) == (3, 4, str(StopReason.END))
     assert story.advance() is None
 
 
 def test_a_story_ends_at_the_limit_after_as_many_calls_as_words():
     story = generate(Scripted([7] * 99), [BOS], Decoding(5))
-    assert (story.new_ids, story.stop) == ([7] * 5, Stop.LIMIT)
+    assert (story.new_ids, story.stop) == ([7] * 5, StopReason.LIMIT)
     assert story.report()["model calls"] == 5
 
 
@@ -68,10 +68,10 @@ def test_a_story_that_is_stopped_says_so_and_makes_no_further_call():
     story.advance()
     story.interrupt()
     assert story.advance() is None
-    assert (story.stop, len(engine.contexts)) == (Stop.STOPPED, 1)
+    assert (story.stop, len(engine.contexts)) == (StopReason.STOPPED, 1)
     ended = generate(Scripted([7]), [BOS], Decoding(50))
     ended.interrupt()
-    assert ended.stop is Stop.END
+    assert ended.stop is StopReason.END
 
 
 def test_each_call_reads_the_last_64_ids_with_the_newest_in_the_last_slot():
@@ -183,7 +183,7 @@ def test_the_probability_shown_is_that_of_the_choice_and_alternatives_are_in_ord
 
 def test_a_report_counts_the_seconds_of_the_calls_alone():
     story = Generation(Scripted([]), [BOS], Decoding(9))
-    story.choices = [Choice(7, 1.0, (), s) for s in (0.001, 0.002, 0.003, 0.010)]
+    story.decisions = [Decision(7, 1.0, (), s) for s in (0.001, 0.002, 0.003, 0.010)]
     report = story.report()
     assert report["seconds"] == pytest.approx(0.016)
     assert report["ms per call, median"] == pytest.approx(2.5)

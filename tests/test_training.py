@@ -5,7 +5,7 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from wordlm.measures import perplexity
+from wordlm.loss import perplexity
 from wordlm.models import build_model
 from wordlm.training import NonFiniteLoss, TrainConfig, choose_device, evaluate, train_model
 

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from wordlm.data import Corpus, StoryStream
-from wordlm.measures import perplexity
+from wordlm.loss import perplexity
 from wordlm.text import BOS
 
 ORDERS = {"unigram": 1, "bigram": 2, "trigram": 3}

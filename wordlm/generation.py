@@ -46,7 +46,7 @@ class Decoding:
             raise ValueError(f"top_p must lie above 0 and be at most 1, got {self.top_p}")
 
 
-class Stop(StrEnum):
+class StopReason(StrEnum):
     """Why a generation ended."""
 
     END = "the model ended the story"
@@ -55,7 +55,7 @@ class Stop(StrEnum):
 
 
 @dataclass(frozen=True)
-class Choice:
+class Decision:
     """One decision of a generation."""
 
     id: int
@@ -111,13 +111,13 @@ class Generation:
     start_ids: Sequence[int]
     """The ids before the first new word, BOS included."""
     decoding: Decoding
-    choices: list[Choice] = field(default_factory=list)
-    stop: Stop | None = None
+    decisions: list[Decision] = field(default_factory=list)
+    stop: StopReason | None = None
 
     def __post_init__(self) -> None:
         self._random = np.random.default_rng(self.decoding.seed)
 
-    def advance(self) -> Choice | None:
+    def advance(self) -> Decision | None:
         """Make one call and return the decision; None when the story has ended. The end itself is a decision."""
         if self.stop is not None:
             return None
@@ -130,13 +130,13 @@ class Generation:
         probabilities = powers / powers.sum()
         likeliest = np.argsort(-probabilities, kind="stable")[:ALTERNATIVES]
         alternatives = tuple((int(i), float(probabilities[i])) for i in likeliest)
-        choice = Choice(id_, float(probabilities[id_]), alternatives, seconds)
-        self.choices.append(choice)
+        decision = Decision(id_, float(probabilities[id_]), alternatives, seconds)
+        self.decisions.append(decision)
         if id_ == EOS:
-            self.stop = Stop.END
+            self.stop = StopReason.END
         elif len(self.new_ids) >= self.decoding.max_new_tokens:
-            self.stop = Stop.LIMIT
-        return choice
+            self.stop = StopReason.LIMIT
+        return decision
 
     def _draw(self, probabilities: np.ndarray) -> int:
         if self.decoding.temperature == 0:
@@ -146,22 +146,22 @@ class Generation:
 
     def interrupt(self) -> None:
         """End the story where it is, unless it has ended."""
-        self.stop = self.stop or Stop.STOPPED
+        self.stop = self.stop or StopReason.STOPPED
 
     @property
     def new_ids(self) -> list[int]:
         """The new words; the decision to end adds none."""
-        return [choice.id for choice in self.choices if choice.id != EOS]
+        return [choice.id for choice in self.decisions if choice.id != EOS]
 
     def report(self) -> dict[str, Any]:
         """Return what happened: tokens, calls, reason, seconds, milliseconds per call, engine and settings.
 
         Loading and warm-up are not part of it. Seconds are those of the model calls alone.
         """
-        milliseconds = sorted(1e3 * choice.seconds for choice in self.choices)
+        milliseconds = sorted(1e3 * choice.seconds for choice in self.decisions)
         return {
             "new tokens": len(self.new_ids),
-            "model calls": len(self.choices),
+            "model calls": len(self.decisions),
             "stop": str(self.stop) if self.stop else None,
             "seconds": sum(milliseconds) / 1e3,
             "ms per call, median": statistics.median(milliseconds) if milliseconds else None,

@@ -208,31 +208,3 @@ def weight_table(named: dict[str, Inspection], reading: EncodedPrompt) -> pd.Dat
     table = pd.DataFrame.from_dict(rows, orient="index", columns=list(reading.labels))
     table.insert(0, "sum", table.sum(axis=1))
     return table
-
-
-def head_measures(model: CausalAttentionLM, seen: Inspection) -> pd.DataFrame:
-    """Return one row per head on how it spreads the weights of the last word of a reading.
-
-    `entropy` in nats, from 0 (one key) to ln of the number of keys (all alike); `effective tokens` its
-    exponential; the shares of the first token, of the previous one (0 where there is none) and of the query
-    itself; `mean distance` in words; `message norm` the length of what the head adds through its part of W_O.
-    """
-    weights = seen.weights[:, -1].astype(float)
-    n = weights.shape[1]
-    logs = np.log(weights, out=np.zeros_like(weights), where=weights > 0)
-    entropy = -(weights * logs).sum(1)
-    messages = seen.messages[-1].reshape(seen.heads, -1)
-    output = model.W_O.weight.detach().numpy().reshape(-1, seen.heads, messages.shape[1])  # (D, H, M)
-    added = np.einsum("dhm,hm->hd", output, messages)
-    return pd.DataFrame(
-        {
-            "head": np.arange(1, seen.heads + 1),
-            "entropy": entropy,
-            "effective tokens": np.exp(entropy),
-            "first token": weights[:, 0],
-            "previous": weights[:, -2] if n > 1 else np.zeros(seen.heads),
-            "itself": weights[:, -1],
-            "mean distance": weights @ np.arange(n - 1, -1, -1),
-            "message norm": np.linalg.norm(added, axis=1),
-        }
-    )

@@ -78,6 +78,11 @@ def count(number: int) -> str:
     return _with_minus(f"{int(number):,}")
 
 
+def duration(seconds: float) -> str:
+    """Return a duration as one reads it: "8 s", "3 min"."""
+    return f"{max(1, round(seconds))} s" if seconds < 90 else f"{seconds / 60:.0f} min"
+
+
 def _as_power(mantissa: str, exponent: int) -> str:
     if "." in mantissa:
         mantissa = mantissa.rstrip("0").rstrip(".")

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from wordlm import course
-from wordlm.measures import losses_of_probabilities, perplexity
+from wordlm.loss import losses_of_probabilities, perplexity
 from wordlm.models import D_MODEL, head_width, parameter_count
 
 CLEAR = 0.05

@@ -25,7 +25,7 @@ from wordlm.checkpoints import describe_checkpoint, save_model_npz
 from wordlm.commands import CommandParser, check_target, errors_in_one_line, whole_number
 from wordlm.data import Corpus, build_corpus
 from wordlm.files import read_json, write_json
-from wordlm.measures import perplexity
+from wordlm.loss import perplexity
 from wordlm.models import D_MODEL, HIDDEN, count_parameters
 from wordlm.models import build_model as build_model  # users of the course import it from here
 from wordlm.results import METRICS, check_comparison, mean_and_deviation

@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl
 import pytest
 
 from wordlm.engines import TorchEngine
-from wordlm.generation import Decoding, Stop, generate, story_text
+from wordlm.generation import Decoding, StopReason, generate, story_text
 from wordlm.text import BOS, EOS, PAD, UNK, encode_prompt, typed_words
 
 PROMPT = "a little dog found a red hat"
@@ -31,10 +31,10 @@ def test_a_greedy_story_is_the_models(open_page, bundled, vocab, engine):
     expected = generate(TorchEngine(bundled("multihead_seed11")), encode_prompt(PROMPT, vocab).ids, Decoding(60))
     name = f"4 heads, seed 11 · {engine}"
     decisions = screen.table(f"Every decision of {name}")
-    assert decisions["word"].tolist() == vocab.decode(choice.id for choice in expected.choices)
+    assert decisions["word"].tolist() == vocab.decode(choice.id for choice in expected.decisions)
     report = column(screen.table("Words, calls, times and settings"), name)
     assert report["new tokens"] == str(len(expected.new_ids))
-    assert report["model calls"] == str(len(expected.choices))
+    assert report["model calls"] == str(len(expected.decisions))
     assert report["stop"] == str(expected.stop)
     assert report["engine"] == engine
 
@@ -50,7 +50,7 @@ def test_several_models_write_side_by_side_with_the_same_settings(open_page, bun
     for model, file in (("MLP", "mlp_seed11"), ("1 head", "attention_seed11"), ("4 heads", "multihead_seed11")):
         expected = generate(TorchEngine(bundled(file)), encode_prompt(PROMPT, vocab).ids, Decoding(12, 1.0))
         decisions = screen.table(f"Every decision of {model}, seed 11")
-        assert decisions["word"].tolist() == vocab.decode(choice.id for choice in expected.choices)
+        assert decisions["word"].tolist() == vocab.decode(choice.id for choice in expected.decisions)
 
 
 def test_the_share_of_unknown_words_of_a_start_is_shown(open_page, vocab):
@@ -84,7 +84,7 @@ def test_runs_are_exported_as_text_and_json(open_page, vocab):
     content = json.loads(export_json(began, stories))
     assert content["start"] == PROMPT
     assert content["stories"][name]["words"] == vocab.decode(story.new_ids)
-    assert content["stories"][name]["report"]["model calls"] == len(story.choices)
+    assert content["stories"][name]["report"]["model calls"] == len(story.decisions)
     assert story_text(story, vocab) in export_text(began, stories)
 
 
@@ -127,9 +127,9 @@ def test_what_a_browser_sends_back_is_not_trusted(vocab):
     made = received_story(story, vocab)
     assert made.start_ids == [BOS]
     assert made.new_ids == [5, 6, 7, 7, 7]
-    assert made.stop is Stop.STOPPED
-    assert [choice.probability for choice in made.choices] == [0.1, 0.4, 0.5, 0.5, 0.5]
-    assert made.choices[0].alternatives == ((5, 0.5),)
+    assert made.stop is StopReason.STOPPED
+    assert [choice.probability for choice in made.decisions] == [0.1, 0.4, 0.5, 0.5, 0.5]
+    assert made.decisions[0].alternatives == ((5, 0.5),)
     with pytest.raises(ValueError, match="max_new_tokens"):
         received_story(story | {"decoding": asdict(Decoding(5)) | {"max_new_tokens": 10**9}}, vocab)
 
@@ -165,8 +165,8 @@ def test_an_id_that_is_no_word_is_dropped_with_its_probability_alternatives_and_
 
     whole = {5: 0.1, 6: 0.2, 7: 0.3, EOS: 0.4}
     made = received_story(sent(ids=ids), vocab)
-    assert [choice.id for choice in made.choices] == kept
-    for choice in made.choices:
+    assert [choice.id for choice in made.decisions] == kept
+    for choice in made.decisions:
         assert choice.probability == whole[choice.id]
         assert choice.alternatives == ((choice.id, whole[choice.id]),)
         assert choice.seconds == pytest.approx(whole[choice.id] / 100)

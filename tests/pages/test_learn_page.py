@@ -11,6 +11,7 @@ from wordlm import course
 from wordlm.files import ARTIFACTS, read_json
 from wordlm.glossary import TERMS
 from wordlm.models import MultiHeadAttentionLM, build_model, count_parameters
+from wordlm.numbers import signed
 from wordlm.quiz import MAKERS, question_of, questions
 from wordlm.ui.chapters import CHAPTERS
 from wordlm.ui.tour import STOPS

@@ -56,15 +56,6 @@ def heads_in_words(rows: np.ndarray, reading: EncodedPrompt, shown: int) -> None
 
 
 FORWARD = ":material/arrow_forward:"
-MEASURE_HELP = {
-    "entropy": "How spread out the weights are, in nats: 0 when one key has all, ln of the number of keys at most",
-    "effective tokens": "The exponential of the entropy: as many keys as if they shared the weight evenly",
-    "first token": "The weight of the first token",
-    "previous": "The weight of the token just before the query",
-    "itself": "The weight of the query's own token",
-    "mean distance": "How many words back the head looks on average",
-    "message norm": "The length of what this head adds to the query through the output projection",
-}
 
 
 def number_table(

@@ -13,7 +13,7 @@ import streamlit as st
 
 from wordlm.bundled import EXPORTED, SEEDS, Bundled
 from wordlm.files import sha256_file
-from wordlm.generation import ALTERNATIVES, Choice, Decoding, Generation, Stop
+from wordlm.generation import ALTERNATIVES, Decision, Decoding, Generation, StopReason
 from wordlm.text import BOS, CONTEXT_LEN, EOS, PAD, UNK, Vocab
 from wordlm.ui.generate import Start, Stories, onnx_engine, story_name
 from wordlm.ui.resources import reading
@@ -160,10 +160,10 @@ def received_story(story: dict, vocab: Vocab) -> Generation:
     told = zip(story["probabilities"], story["alternatives"], story["milliseconds"], strict=False)
     words = [_choice(i, row, vocab) for i, row in zip(story["ids"], told, strict=False) if _is_word(i, vocab)]
     choices = words[: decoding.max_new_tokens]
-    if story["stop"] == Stop.END.name:  # a decision too, the last one; its id is not sent, since it is no word
+    if story["stop"] == StopReason.END.name:  # a decision too, the last one; its id is not sent, since it is no word
         choices += [_choice(EOS, row, vocab) for row in told][:1]
     way = story["way"] if story["way"] in ORT_FILES else "unknown"
-    stop = Stop[story["stop"]] if story["stop"] in Stop.__members__ else Stop.STOPPED
+    stop = StopReason[story["stop"]] if story["stop"] in StopReason.__members__ else StopReason.STOPPED
     start = [int(i) for i in story["start"]["ids"] if 0 <= int(i) < len(vocab)]
     return Generation(BrowserEngine(way), start, decoding, choices, stop)
 
@@ -173,12 +173,12 @@ def _is_word(id_: object, vocab: Vocab) -> bool:
     return isinstance(id_, int) and 0 <= id_ < len(vocab) and id_ not in (PAD, BOS, EOS)
 
 
-def _choice(id_: int, told: tuple, vocab: Vocab) -> Choice:
+def _choice(id_: int, told: tuple, vocab: Vocab) -> Decision:
     probability, alternatives, milliseconds = told
     others = tuple((int(i), _share(p)) for i, p in alternatives[:ALTERNATIVES] if 0 <= int(i) < len(vocab))
     if not 0 <= float(milliseconds) < math.inf:
         raise ValueError(f"no time: {milliseconds}")
-    return Choice(id_, _share(probability), others, float(milliseconds) / 1e3)
+    return Decision(id_, _share(probability), others, float(milliseconds) / 1e3)
 
 
 def _share(probability: object) -> float:

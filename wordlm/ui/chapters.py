@@ -11,7 +11,7 @@ import torch
 
 from wordlm import course
 from wordlm.ablation import cheapest_pair, head_value_table, worth_together
-from wordlm.measures import losses_of_probabilities, perplexity
+from wordlm.loss import losses_of_probabilities, perplexity
 from wordlm.models import D_MODEL, DEFAULT_HEADS, head_width, parameter_count
 from wordlm.numbers import scientific, short, signed, written
 from wordlm.results import against_best, run_table

@@ -11,7 +11,7 @@ import streamlit as st
 from wordlm.bundled import SEEDS, Bundled
 from wordlm.data import DataError, StoryStream
 from wordlm.engines import OnnxEngine, TorchEngine
-from wordlm.generation import Choice, Decoding, Engine, Generation, join_words, story_text
+from wordlm.generation import Decision, Decoding, Engine, Generation, join_words, story_text
 from wordlm.numbers import count, percent, written
 from wordlm.starts import opening_of
 from wordlm.text import BOS, EOS, SPECIALS, UNK, Vocab, typed_words
@@ -148,7 +148,7 @@ def story_html(start: Start, story: Generation, chosen: Checkpoint) -> str:
     An own model's words link to nothing: a new tab is a new session, which does not have it.
     """
     words, read, vocab = [], [start.text], start.vocab
-    for choice in story.choices:
+    for choice in story.decisions:
         if choice.id == EOS:
             break
         read.append(UNKNOWN_MARK if choice.id == UNK else vocab.itos[choice.id])
@@ -192,13 +192,13 @@ def show_stories(stories: Stories, start: Start) -> None:
 def choice_table(story: Generation, vocab: Vocab) -> pd.DataFrame:
     """Return each decision: `call`, `word`, `probability`, `alternatives`, `ms`."""
 
-    def listed(choice: Choice) -> str:
+    def listed(choice: Decision) -> str:
         return "  ".join(f"{vocab.itos[i]} {written(p, 3, limit=True)}" for i, p in choice.alternatives)
 
     return pd.DataFrame(
         [
             (call, vocab.itos[c.id], c.probability, listed(c), 1e3 * c.seconds)
-            for call, c in enumerate(story.choices, 1)
+            for call, c in enumerate(story.decisions, 1)
         ],
         columns=["call", "word", "probability", "alternatives", "ms"],
     )
@@ -225,7 +225,7 @@ def export_json(start: Start, stories: Stories) -> str:
                 name: {
                     "text": story_text(story, start.vocab),
                     "words": start.vocab.decode(story.new_ids),
-                    "probabilities": [choice.probability for choice in story.choices],
+                    "probabilities": [choice.probability for choice in story.decisions],
                     "report": story.report(),
                 }
                 for name, (_, story) in stories.items()

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from wordlm.measures import Reading, losses_of_probabilities, perplexity, read_probabilities
+from wordlm.loss import TypedProbabilities, losses_of_probabilities, perplexity, read_probabilities
 from wordlm.numbers import count, percent, short, written, written_exp
 from wordlm.scoring import WordScores
 from wordlm.text import SPECIALS, UNK, Vocab, spaces_between
@@ -20,7 +20,7 @@ from wordlm.ui.glossary import say
 MOST_WORDS = 10_000
 
 
-def read_typed(typed: str, logarithms: bool) -> Reading | None:
+def read_typed(typed: str, logarithms: bool) -> TypedProbabilities | None:
     """Read the typed probabilities and say how, where that is not plain; None, with the reason said, where not."""
     try:
         reading = read_probabilities(typed, logarithms=logarithms)

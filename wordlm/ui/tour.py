@@ -10,7 +10,7 @@ _STOP, _ON = "tour_stop", "tour_on"
 
 
 @dataclass(frozen=True)
-class Stop:
+class TourStop:
     """One stop: the page's file name, its title, and what to look at there."""
 
     page: str
@@ -19,26 +19,26 @@ class Stop:
 
 
 STOPS = (
-    Stop(
+    TourStop(
         "explore",
         "Explore",
         "Type a prompt: each word becomes a token. Each square below is one head (the MLP has none); the outlined row "
         "says where your word looks when it is the last one read.",
     ),
-    Stop("explore", "Explore", "Scroll to *How is one weight made?* There the model's arithmetic is done by hand."),
-    Stop(
+    TourStop("explore", "Explore", "Scroll to *How is one weight made?* There the model's arithmetic is done by hand."),
+    TourStop(
         "compare",
         "Compare heads",
         "The same prompt, read by two models. On average, one head looks like a blend of what four keep apart.",
     ),
-    Stop(
+    TourStop(
         "switch_off", "Switch heads off", "Weights show where a head looks. Switch it off to see whether that matters."
     ),
-    Stop("perplexity", "Perplexity", "Paste a text. The deeper the tint of a word, the larger its surprisal."),
-    Stop("generate", "Generate", "Let a model go on with your prompt, and see each word's probability."),
-    Stop("benchmark", "Benchmark", "More heads at the same number of parameters: does it help, and is it luck?"),
-    Stop("train", "Train", "Train a small model yourself, and watch how its heads form from random numbers."),
-    Stop("learn", "Learn", "The course takes it from the beginning. Its quiz has new numbers each round."),
+    TourStop("perplexity", "Perplexity", "Paste a text. The deeper the tint of a word, the larger its surprisal."),
+    TourStop("generate", "Generate", "Let a model go on with your prompt, and see each word's probability."),
+    TourStop("benchmark", "Benchmark", "More heads at the same number of parameters: does it help, and is it luck?"),
+    TourStop("train", "Train", "Train a small model yourself, and watch how its heads form from random numbers."),
+    TourStop("learn", "Learn", "The course takes it from the beginning. Its quiz has new numbers each round."),
 )
 
 

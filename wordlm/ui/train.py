@@ -13,8 +13,8 @@ from wordlm.checkpoints import read_metadata
 from wordlm.data import FEWEST_STORIES, SEPARATOR, Corpus, DataError, make_all_windows
 from wordlm.files import give_back_memory
 from wordlm.jobs import Ending, Job, LineIsFull, Order, State, Trainer, seconds_needed, validation_sample
-from wordlm.measures import perplexity
-from wordlm.numbers import written
+from wordlm.loss import perplexity
+from wordlm.numbers import duration, written
 from wordlm.prepare_data import prepare
 from wordlm.text import encode_prompt
 from wordlm.training import TrainConfig, choose_device, evaluate
@@ -83,7 +83,7 @@ def find_run_again() -> None:
             return
         be_done_with(token)
         st.session_state[_RUN_GONE] = (
-            f"the app keeps one for {in_words(trainer().grace)} after its visitor was last there"
+            f"the app keeps one for {duration(trainer().grace)} after its visitor was last there"
             if trainer().gave(token)
             else "the app was started anew since"
         )
@@ -241,7 +241,7 @@ def say_duration(order: Order) -> None:
     validations = math.ceil(config.steps / config.eval_every)
     _, targets = validation_sample(make_all_windows(order.corpus))
     explain(
-        f"About {in_words(config.steps * update + validations * validation)}: {counted(config.steps, 'update')} of "
+        f"About {duration(config.steps * update + validations * validation)}: {counted(config.steps, 'update')} of "
         f"{1e3 * update:.0f} ms, and {counted(validations, 'validation')} on {counted(len(targets), 'target')}, "
         f"{1e3 * validation:.0f} ms each, as measured here with a few{' beside a training' if busy else ''}."
     )
@@ -251,11 +251,6 @@ def say_duration(order: Order) -> None:
 def _pace(key: tuple, busy: bool, _order: Order) -> tuple[float, float]:
     # The key names all of the order that the pace depends on.
     return seconds_needed(_order)
-
-
-def in_words(seconds: float) -> str:
-    """Return a duration as one reads it: "8 s", "3 min"."""
-    return f"{max(1, round(seconds))} s" if seconds < 90 else f"{seconds / 60:.0f} min"
 
 
 def start_and_stop(order: Order | None, job: Job | None) -> None:
@@ -277,7 +272,7 @@ def start_and_stop(order: Order | None, job: Job | None) -> None:
             st.rerun()
 
 
-def say_line(job: Job | None) -> None:
+def say_who_trains(job: Job | None) -> None:
     """Say, and keep saying, who else trains or waits, and roughly how long that takes."""
     anybody = bool(trainer().ahead_of(job))
 
@@ -290,7 +285,7 @@ def say_line(job: Job | None) -> None:
         left = ahead[0].seconds_left
         of = ahead[0].order.config.steps
         now = f"Another visitor's training is running, {len(ahead[0].losses):,} of {counted(of, 'update')}"
-        now += "" if left is None else f", about {in_words(left)} left"
+        now += "" if left is None else f", about {duration(left)} left"
         waits = f"; {len(ahead) - 1:,} more wait{'s' * (len(ahead) == 2)}" if len(ahead) > 1 else ""
         yours = " Yours comes after." if job is not None else " A new one would wait for its turn."
         st.info(f"{now}{waits}.{yours}")
@@ -302,7 +297,7 @@ def follow(job: Job) -> None:
     """Draw a training, again and again while it is active; at its end the whole page is drawn anew."""
     live = job.is_active
     if job.state is State.WAITING:
-        say_line(job)
+        say_who_trains(job)
 
     def look() -> None:
         if live and not job.is_active:
@@ -342,14 +337,14 @@ def _say_state(job: Job) -> None:
             )
         case State.FINISHED:
             best = f"Kept is the model after {counted(job.result['selected_step'], 'update')}, the best on validation."
-            st.success(f"Trained {title}: {counted(config.steps, 'update')} in {in_words(job.seconds)}. {best}")
+            st.success(f"Trained {title}: {counted(config.steps, 'update')} in {duration(job.seconds)}. {best}")
         case State.RUNNING:
-            left = f", about {in_words(job.seconds_left)} left" if job.seconds_left is not None else ""
+            left = f", about {duration(job.seconds_left)} left" if job.seconds_left is not None else ""
             ending = "Stopping" if job.stop.is_set() else f"Training {title}"
             st.progress(done / config.steps, f"{ending}: {done:,} of {counted(config.steps, 'update')}{left}")
             st.caption(
                 "You may visit other pages, reload this one or lose the connection meanwhile. "
-                f"Once you have been gone for {in_words(trainer().grace)}, the run ends."
+                f"Once you have been gone for {duration(trainer().grace)}, the run ends."
             )
     if done and job.seconds:
         cells = _figures(job)
@@ -362,7 +357,7 @@ def _why_ended(job: Job) -> str:
         case Ending.PRESSED:
             return "you pressed Stop"
         case Ending.ABSENCE:
-            return f"you had been gone for more than {in_words(trainer().grace)}"
+            return f"you had been gone for more than {duration(trainer().grace)}"
         case Ending.SHUTDOWN:
             return "the server was shut down"
     raise ValueError(f"nothing asked this job to end: {job.state}")

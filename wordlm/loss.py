@@ -32,7 +32,7 @@ def losses_of_probabilities(probabilities: Sequence[float]) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class Reading:
+class TypedProbabilities:
     """What was understood of typed probabilities."""
 
     values: tuple[float, ...]
@@ -47,7 +47,7 @@ class Reading:
         return -np.array(self.values) if self.logarithms else losses_of_probabilities(self.values)
 
 
-def probability_table(reading: Reading) -> pd.DataFrame:
+def probability_table(reading: TypedProbabilities) -> pd.DataFrame:
     """Return one row per target: `target`, `probability` or `ln p`, its loss in nats and bits, the running mean."""
     losses = reading.losses + 0.0  # no minus zero
     count = np.arange(1, len(losses) + 1)
@@ -71,7 +71,7 @@ def parse_probabilities(text: str) -> list[float]:
     return list(read_probabilities(text).values)
 
 
-def read_probabilities(text: str, *, logarithms: bool = False) -> Reading:
+def read_probabilities(text: str, *, logarithms: bool = False) -> TypedProbabilities:
     """Read probabilities: commas, spaces, lines, percent signs, fractions such as 1/4, and decimal commas.
 
     With `logarithms` the entries are natural logarithms of probabilities, as services return them: at most 0.
@@ -91,7 +91,7 @@ def read_probabilities(text: str, *, logarithms: bool = False) -> Reading:
         example = "-0.69 -1.38" if logarithms else "0.5, 25% or 1/8"
         raise ValueError(f"there is no probability yet: type some, such as {example}")
     try:
-        return Reading(tuple(_numbers(entries, number)), logarithms)
+        return TypedProbabilities(tuple(_numbers(entries, number)), logarithms)
     except ValueError as error:
         if "." not in joined and any(piece.count(",") % 2 for piece in with_comma):
             raise ValueError(f"{error}; if a comma is a decimal comma, {_BETWEEN_NUMBERS}") from None
@@ -100,7 +100,7 @@ def read_probabilities(text: str, *, logarithms: bool = False) -> Reading:
 
 def _with_decimal_commas(
     pieces: list[str], with_comma: list[str], number: Callable[[int, str], float], logarithms: bool
-) -> Reading:
+) -> TypedProbabilities:
     if len(pieces) == 1:
         (piece,) = pieces
         try:
@@ -113,7 +113,7 @@ def _with_decimal_commas(
     values = _numbers([_DECIMAL_COMMA.sub(r"\1.\2", piece) for piece in pieces], number)
     comma, point = with_comma[0], with_comma[0].replace(",", ".")
     said = f"Read with decimal commas: {comma} is {point}. For two numbers type a space after the comma."
-    return Reading(tuple(values), logarithms, said)
+    return TypedProbabilities(tuple(values), logarithms, said)
 
 
 def _numbers(entries: list[str], number: Callable[[int, str], float]) -> list[float]:

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wordlm.measures import (
-    Reading,
+from wordlm.loss import (
+    TypedProbabilities,
     losses_of_probabilities,
     parse_probabilities,
     perplexity,
@@ -23,7 +23,7 @@ def cross_entropy(values) -> float:
 
 
 def test_the_example_of_the_definition():
-    table = probability_table(Reading((0.5, 0.25, 0.125)))
+    table = probability_table(TypedProbabilities((0.5, 0.25, 0.125)))
     assert table["loss, nats"].round(4).tolist() == [0.6931, 1.3863, 2.0794]
     assert table["loss, bits"].tolist() == pytest.approx([1, 2, 3])
     assert table["running mean, nats"].iloc[-1] == pytest.approx(1.3863, abs=5e-5)
@@ -56,7 +56,7 @@ def test_equal_probabilities_give_their_reciprocal(value, count):
 
 @given(probabilities)
 def test_the_running_mean_ends_at_the_cross_entropy(values):
-    table = probability_table(Reading(tuple(values)))
+    table = probability_table(TypedProbabilities(tuple(values)))
     assert table["running mean, nats"].iloc[-1] == pytest.approx(cross_entropy(values))
 
 
