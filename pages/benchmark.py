@@ -28,7 +28,7 @@ if own is not None:
 summary = summary_table(shown)
 if summary["seeds"].str.contains("of").any():
     st.warning("Some runs are missing: the column seeds says how many of three each line rests on.")
-blocks.text_table(summary, "summary", alt="Test loss, perplexity and seconds of each model over its seeds")
+blocks.text_table(summary, alt="Test loss, perplexity and seconds of each model over its seeds")
 explain(view.about_seconds(shown))
 
 st.subheader("How far apart are the seeds?")
@@ -47,21 +47,19 @@ explain("Test loss against the number of heads, at the same number of parameters
 st.plotly_chart(view.head_curve(runs), key="head_curve", config=charts.MENU, alt="Test loss against number of heads")
 against = view.say_best_head_count(runs)
 if against is not None:
-    blocks.number_table(
-        against, "against_best", alt="Test loss of each head count minus that of the best, by seed", decimals=4
-    )
+    blocks.number_table(against, alt="Test loss of each head count minus that of the best, by seed", decimals=4)
 
 st.subheader("Four heads against one, on the same seed")
 pairs = view.say_paired(shown)
 if pairs is not None:
-    blocks.number_table(pairs, "pairs", alt="Test losses of four heads and one head by seed", decimals=4)
+    blocks.number_table(pairs, alt="Test losses of four heads and one head by seed", decimals=4)
 
 st.subheader("How did the validation loss fall?")
 explain("Each line is one run; the star marks the step that was kept.")
 st.plotly_chart(
     view.validation_curves(shown), key="curves", config=charts.MENU, alt="Validation loss of every run by step"
 )
-blocks.number_table(view.history_table(shown), "curves_table", alt="Validation loss of every run by step", decimals=4)
+blocks.number_table(view.history_table(shown), alt="Validation loss of every run by step", decimals=4)
 
 st.subheader("What must a model beat?")
 explain(
@@ -87,15 +85,15 @@ explain(
 published, here = st.columns(2)
 with published:
     explain("The course's published run.")
-    blocks.text_table(view.course_table(course), "course", alt="The course's published results")
+    blocks.text_table(view.course_table(course), alt="The course's published results")
 with here:
     explain("The runs shown above.")
-    blocks.text_table(view.our_table(shown), "here", alt="The same models here")
-blocks.number_table(view.gap_table(course, shown), "gaps", alt="Differences of test losses within each run", decimals=4)
+    blocks.text_table(view.our_table(shown), alt="The same models here")
+blocks.number_table(view.gap_table(course, shown), alt="Differences of test losses within each run", decimals=4)
 
 st.subheader("Under what conditions?")
 environment, protocol = st.columns(2)
 with environment:
-    blocks.text_table(view.facts_table(shown["environment"]), "environment", alt="The machine and the versions")
+    blocks.text_table(view.facts_table(shown["environment"]), alt="The machine and the versions")
 with protocol:
-    blocks.text_table(view.facts_table(shown["protocol"]), "protocol", alt="The settings of every run")
+    blocks.text_table(view.facts_table(shown["protocol"]), alt="The settings of every run")

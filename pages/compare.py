@@ -60,7 +60,7 @@ if with_heads:
     blocks.check_strip(*(seen.checks for seen in with_heads.values()))
     blocks.see_for_yourself()
     explain("How each head spreads these weights.")
-    blocks.number_table(measures, "measures", alt="How each head spreads its weights", help=MEASURES)
+    blocks.number_table(measures, alt="How each head spreads its weights", help=MEASURES)
     tables["How each head spreads its weights"] = measures
 
 st.subheader("What does each expect next?")
@@ -116,7 +116,7 @@ explain(
 first = checkpoint("4", SEEDS[0])
 partners = view.partner_table(first, {s: likeness_of(first, checkpoint("4", s)) for s in SEEDS[1:]})
 view.say_partners(partners, SEEDS)
-blocks.number_table(partners, "partners", alt="Which head of another seed each head is matched with")
+blocks.number_table(partners, alt="Which head of another seed each head is matched with")
 tables["Heads matched across seeds"] = partners
 for seed in SEEDS[1:]:
     names = [f"head {head + 1}" for head in range(4)]
@@ -129,4 +129,10 @@ for seed in SEEDS[1:]:
     blocks.picture_and_table(figures[name], likeness, f"likeness_{seed}", index=True, alt=name)
 
 used = [*dict.fromkeys([a, b, *(checkpoint(m, choice.seed) for m in "14"), *(checkpoint("4", s) for s in SEEDS)])]
-blocks.take_away("compare", "Two models side by side", choice.text, used, tables, figures)
+blocks.take_away(
+    blocks.file_stem("compare", choice.checkpoint.title, choice.text),
+    "Two models side by side",
+    choice.text,
+    used,
+    lambda: (tables, figures),
+)

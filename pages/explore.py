@@ -82,12 +82,12 @@ else:
 
 if seen:
     explain("The weights of the chosen query in numbers, model under model. Each row sums to 1.")
-    blocks.number_table(weights_table, "weights", index=True, alt="Weights of the chosen query, one row a head")
+    blocks.number_table(weights_table, index=True, alt="Weights of the chosen query, one row a head")
 
 if has_heads:
     measures = head_measures(model_of(chosen), inspection)
     st.caption(f"How {chosen.name} spreads the weights of {blocks.quoted(prompt, query)}, head by head.")
-    blocks.number_table(measures, "head_measures", alt="How each head spreads its weights", help=MEASURES)
+    blocks.number_table(measures, alt="How each head spreads its weights", help=MEASURES)
     tables["How each head spreads its weights"] = measures
     blocks.see_for_yourself()
 
@@ -121,7 +121,7 @@ word = controls.choose_word(vocab, int(words["id"][0]))
 if has_heads:
     effect = word_effect(model_of(chosen), reading.ids, word)
     view.word_in_words(vocab.itos[word], effect)
-    blocks.number_table(effect, "word_by_head", alt="The word's probability and rank with each head off")
+    blocks.number_table(effect, alt="The word's probability and rank with each head off")
     tables[f"The word {vocab.itos[word]} with each head off"] = effect
 else:
     rank = rank_of(word, probabilities)
@@ -134,7 +134,13 @@ if has_heads:
         "With H heads each is 64 / H wide, so together they are always 64."
     )
     shapes = shape_table(inspection)
-    blocks.text_table(shapes, "shapes", alt="The shape of every tensor on the way")
+    blocks.text_table(shapes, alt="The shape of every tensor on the way")
     tables["Shapes"] = shapes
 
-blocks.take_away("explore", "Where each head looks", choice.text, choice.compared, tables, figures)
+blocks.take_away(
+    blocks.file_stem("explore", choice.checkpoint.title, choice.text),
+    "Where each head looks",
+    choice.text,
+    choice.compared,
+    lambda: (tables, figures),
+)

@@ -70,11 +70,11 @@ if "stories" in st.session_state:
         "A model call that ends the story adds no word. Times are those of the model calls alone. "
         + st.session_state.get("before", "Fetching, loading and a warm-up call in the browser are not in them.")
     )
-    blocks.text_table(view.report_table(stories), "report_table", alt="Words, calls, times and settings of each story")
+    blocks.text_table(view.report_table(stories), alt="Words, calls, times and settings of each story")
     for name, (_, story) in stories.items():
         st.caption(f"Every decision of {name}.")
         decisions = view.choice_table(story, began.vocab)
-        blocks.number_table(decisions, f"decisions_{name}", alt=f"Every decision of {name}")
+        blocks.number_table(decisions, alt=f"Every decision of {name}")
     with st.container(horizontal=True):
         st.download_button("Download as text", view.export_text(began, stories), "story.txt", key="as_text")
         st.download_button("Download as JSON", view.export_json(began, stories), "story.json", key="as_json")

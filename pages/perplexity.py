@@ -37,7 +37,6 @@ if reading is not None:
         say("A target with probability 0 has an infinite loss, so cross-entropy and perplexity are infinite.")
     blocks.number_table(
         probability_table(reading),
-        "probabilities_table",
         alt="The loss of each target and the running mean",
         decimals=4,
         limits=False,
@@ -73,7 +72,7 @@ view.warn_of_unknown(ids)
 view.measures_row(chosen.losses)
 view.shaded_words(text, words, ids, chosen.losses)
 word_table = view.word_score_table(words, ids, chosen, vocab)
-blocks.number_table(word_table, "words", alt="Probability, rank and loss of each word")
+blocks.number_table(word_table, alt="Probability, rank and loss of each word")
 
 st.subheader("Which model expects it best?")
 explain("The same words and the same targets for every model, so these may be compared. Lower is better.")
@@ -91,7 +90,7 @@ say(
     f"{model_table['model'][worst]} worst, {written(model_table['perplexity'][worst])}."
 )
 explain("Where the models differ most, in nats.")
-blocks.number_table(view.disagreement_table(words, scores), "differ", alt="The words on which the models differ most")
+blocks.number_table(view.disagreement_table(words, scores), alt="The words on which the models differ most")
 
 st.subheader("When may two perplexities be compared?")
 explain(
@@ -99,4 +98,4 @@ explain(
     "another way to cut the text gives another number of them. Nor do two texts compare: one may simply be easier."
 )
 units = view.other_units(float(chosen.losses.astype(float).sum()), words)
-blocks.number_table(units, "units", alt="The same total loss as perplexities over different units", decimals=4)
+blocks.number_table(units, alt="The same total loss as perplexities over different units", decimals=4)

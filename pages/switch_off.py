@@ -70,7 +70,13 @@ else:
 st.subheader("What is each head worth on the test set?")
 if stored is None:
     view.say_not_measured(chosen)
-    blocks.take_away("switch_off", "Without some heads", choice.text, [chosen], tables, figures)
+    blocks.take_away(
+        blocks.file_stem("switch-off", choice.checkpoint.title, choice.text),
+        "Without some heads",
+        choice.text,
+        [chosen],
+        lambda: (tables, figures),
+    )
     raise PageEnds
 measured = ablations()
 explain(
@@ -96,13 +102,19 @@ st.plotly_chart(
 )
 view.say_weight_is_not_influence(values)
 view.say_worth_is_given_the_others(stored)
-blocks.number_table(values, "worth_table", index=True, alt="What each head is worth", decimals=4, help=view.WORTH_HELP)
+blocks.number_table(values, index=True, alt="What each head is worth", decimals=4, help=view.WORTH_HELP)
 blocks.check_strip(seen.checks)
 
 subsets = subset_table(stored)
 tables["Sets of heads"] = subsets
 explain("Every set of heads that was measured." if chosen.heads <= 4 else "No head, each head, and all heads off.")
-blocks.number_table(subsets, "subsets", alt="Test loss for each set of heads off", decimals=4)
+blocks.number_table(subsets, alt="Test loss for each set of heads off", decimals=4)
 view.recompute(chosen, fill, off)
 
-blocks.take_away("switch_off", "Without some heads", choice.text, [chosen], tables, figures)
+blocks.take_away(
+    blocks.file_stem("switch-off", choice.checkpoint.title, choice.text),
+    "Without some heads",
+    choice.text,
+    [chosen],
+    lambda: (tables, figures),
+)

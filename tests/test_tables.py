@@ -44,7 +44,7 @@ def drawn() -> None:
     from tests.test_tables import TABLE
     from wordlm.ui.blocks import number_table
 
-    number_table(TABLE, "table", alt="A table", help={"score": "What it is"})
+    number_table(TABLE, alt="A table", help={"score": "What it is"})
 
 
 def test_a_table_is_drawn_with_these_texts_and_its_values_stay_numbers():

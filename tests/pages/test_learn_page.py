@@ -194,8 +194,8 @@ def test_a_chapter_shows_an_own_model_with_its_own_words(open_page, number):
 
     screen = open_page("train", "the dog found a ball", **(FAST | {"words": "its own", "steps": "2"}))
     train(screen)
-    screen.app.segmented_control(key="model").set_value("own 1").run()
     screen.app.switch_page("pages/learn.py").run()
+    screen.app.segmented_control(key="model").set_value("own 1").run()
     screen.app.button_group(key="chapter").set_value(str(number)).run()
     assert not screen.app.exception
     assert "This page cannot be shown" not in screen.text

@@ -46,6 +46,10 @@ def train(screen):
     return job
 
 
+def own_names(screen):
+    return list(screen.app.session_state["own_models"])
+
+
 @pytest.fixture
 def open_train(open_page):
     return lambda **settings: open_page("train", PROMPT, **(FAST | settings))
@@ -128,7 +132,7 @@ def test_every_page_can_show_an_own_model(open_train, words, trained):
     for page in ("compare", "switch_off", "perplexity", "generate", "benchmark"):
         screen.app.switch_page(f"pages/{page}.py").run()
         assert not screen.app.exception, (page, screen.app.exception)
-        assert screen.app.button_group(key="model").value == "own 1", page
+        assert screen.app.session_state["view"]["model"] == "own 1", page
 
 
 def test_a_model_with_its_own_vocabulary_writes_in_its_own_words(open_train):
@@ -175,7 +179,7 @@ def test_a_loss_that_is_no_number_is_told_and_leaves_no_model(open_train, monkey
     monkeypatch.setattr("wordlm.jobs.build_variant", poisoned)
     train(screen)
     assert "The training ended after 0 updates: the loss became nan" in screen.text.replace("\\", "")
-    assert "own 1" not in screen.app.segmented_control(key="model").options
+    assert "own 1" not in own_names(screen)
     monkeypatch.undo()
     assert train(screen).result is not None, "the slot is free again"
 
@@ -185,7 +189,7 @@ def test_only_the_newest_models_are_kept(open_train):
     for seed in range(4):
         screen.app.number_input(key="train_seed").set_value(seed).run()
         train(screen)
-    offered = screen.app.segmented_control(key="model").options
+    offered = own_names(screen)
     assert [name for name in offered if name.startswith("own")] == ["own 2", "own 3", "own 4"]
 
 
@@ -195,7 +199,7 @@ def test_a_removed_model_gives_way_to_the_default(open_train):
     press(screen, "Open in Explore", "outcome")
     screen.app.switch_page("pages/train.py").run()
     press(screen, "Remove")
-    assert screen.app.segmented_control(key="model").value == "4"
+    assert screen.app.session_state["view"]["model"] == "4"
     assert not screen.app.exception
 
 
@@ -218,7 +222,7 @@ def upload(screen, content: bytes):
 def test_an_uploaded_checkpoint_opens_like_one_made_here(open_train):
     screen = upload(open_train(), npz())
     assert "own 1**: 2 heads, seed 5" in screen.text
-    assert "own 1" in screen.app.segmented_control(key="model").options
+    assert "own 1" in own_names(screen)
 
 
 def test_a_checkpoint_of_the_comparison_opens(open_train):
@@ -240,7 +244,7 @@ def test_a_checkpoint_of_the_comparison_opens(open_train):
 def test_a_checkpoint_that_does_not_fit_is_refused_with_the_array_at_fault(open_train, content, message):
     screen = upload(open_train(), content)
     assert message in screen.text.replace("\\", "")
-    assert "own 1" not in screen.app.segmented_control(key="model").options
+    assert "own 1" not in own_names(screen)
 
 
 def test_the_downloaded_file_loads_again(open_train, vocab):

@@ -304,6 +304,14 @@ def chosen(name: str) -> Any:
     return st.session_state[_VIEW].get(name, PARAMETERS[name].default)
 
 
+def settle(name: str, options: Sequence[Any]) -> Any:
+    """Return what a parameter is set to, its default where that is not among `options`. For a control not drawn."""
+    if chosen(name) not in options:
+        _leave_out(name, str(chosen(name)))
+        choose(name, PARAMETERS[name].default)
+    return chosen(name)
+
+
 def _set(name: str, value: Any) -> Any:
     """Keep what a control is set to, and return it."""
     st.session_state[_VIEW][name] = value

@@ -2,6 +2,10 @@
 
 import datetime
 import html
+import io
+import re
+import zipfile
+from collections.abc import Callable
 
 import numpy as np
 import pandas as pd
@@ -60,7 +64,6 @@ FORWARD = ":material/arrow_forward:"
 
 def number_table(
     table: pd.DataFrame,
-    name: str,
     *,
     alt: str,
     index: bool = False,
@@ -68,18 +71,16 @@ def number_table(
     limits: bool = True,
     help: dict[str, str] | None = None,
 ) -> None:
-    """Draw a table, its numbers as `written_table` writes them, and under it its download as CSV."""
+    """Draw a table, its numbers as `written_table` writes them."""
     helps = {column: st.column_config.Column(help=text) for column, text in (help or {}).items()}
     st.dataframe(
         written_table(table, decimals, limits=limits), hide_index=not index, column_config=helps or None, alt=alt
     )
-    _csv_button(table, name, index=index)
 
 
-def text_table(table: pd.DataFrame, name: str, *, alt: str) -> None:
-    """Draw a short table whole, with its download as CSV."""
+def text_table(table: pd.DataFrame, *, alt: str) -> None:
+    """Draw a short table whole."""
     st.dataframe(written_table(table, 4, limits=False), hide_index=True, height="content", alt=alt)
-    _csv_button(table, name, index=False)
 
 
 def as_csv(table: pd.DataFrame, *, index: bool) -> bytes:
@@ -90,19 +91,6 @@ def as_csv(table: pd.DataFrame, *, index: bool) -> bytes:
         return f"'{cell}" if isinstance(cell, str) and len(cell) > 1 and cell[0] in "=+-@\t\r" else cell
 
     return table.map(safe).rename(index=safe, columns=safe).to_csv(index=index).encode("utf-8-sig")
-
-
-def _csv_button(table: pd.DataFrame, name: str, *, index: bool) -> None:
-    st.download_button(
-        "Download as CSV",
-        lambda: as_csv(table, index=index),
-        f"{name}.csv",
-        "text/csv",
-        key=f"csv_{name}",
-        on_click="ignore",
-        type="tertiary",
-        icon=":material/download:",
-    )
 
 
 def check_strip(*checks: Checks, drawn: float | None = None) -> None:
@@ -139,12 +127,12 @@ def quoted(prompt: EncodedPrompt, place: int) -> str:
 def picture_and_table(
     figure: go.Figure, table: pd.DataFrame, name: str, *, alt: str, index: bool = False, decimals: int = 3
 ) -> None:
-    """Draw a figure and, beside it (below on a phone), the same numbers as a table with its download."""
+    """Draw a figure and, beside it (below on a phone), the same numbers as a table."""
     picture, numbers = st.columns([3, 2])
     with picture:
         st.plotly_chart(figure, key=name, config=MENU, alt=alt)
     with numbers:
-        number_table(table, f"{name}_table", alt=alt, index=index, decimals=decimals)
+        number_table(table, alt=alt, index=index, decimals=decimals)
 
 
 def kept_upload(label: str, types: list[str], key: str) -> tuple[str, bytes] | None:
@@ -170,13 +158,50 @@ def see_for_yourself() -> None:
     st.page_link("pages/switch_off.py", label="Weights are evidence, not proof: switch a head off", icon=FORWARD)
 
 
-def take_away(name: str, title: str, text: str, checkpoints: list[Checkpoint], tables: dict, figures: dict) -> None:
-    """Draw the button that takes a view along as a file."""
-    st.download_button(
-        "Download this view as one HTML file",
-        lambda: html_report(title, text, checkpoints, tables, figures, today=datetime.date.today()).encode(),
-        f"{name}.html",
-        "text/html",
-        key="report",
-        on_click="ignore",
-    )
+Collected = tuple[dict[str, pd.DataFrame], dict[str, go.Figure]]
+"""The tables and the figures of a view, each by its title."""
+
+
+def take_away(
+    file: str, title: str, text: str, checkpoints: list[Checkpoint], collect: Callable[[], Collected]
+) -> None:
+    """Draw the buttons that take a view along, once a page, at its end.
+
+    `file` is the stem of the files' names, see `file_stem`; `collect` is called on the press alone.
+    """
+    with st.container(key="take_away", horizontal=True, vertical_alignment="center"):
+        st.markdown("**Take away**", width="content")
+        st.download_button(
+            "Tables (CSV, zipped)",
+            lambda: as_zip(collect()[0]),
+            f"{file}.zip",
+            "application/zip",
+            key="tables",
+            on_click="ignore",
+            icon=":material/table:",
+        )
+        st.download_button(
+            "Report (one HTML file)",
+            lambda: html_report(title, text, checkpoints, *collect(), today=datetime.date.today()).encode(),
+            f"{file}.html",
+            "text/html",
+            key="report",
+            on_click="ignore",
+            icon=":material/description:",
+        )
+
+
+def as_zip(tables: dict[str, pd.DataFrame]) -> bytes:
+    """Return tables as one zip of CSV files, each named by its title."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for title, table in tables.items():
+            named = not isinstance(table.index, pd.RangeIndex)
+            archive.writestr(f"{file_stem(title)}.csv", as_csv(table, index=named))
+    return packed.getvalue()
+
+
+def file_stem(*parts: str) -> str:
+    """Return a file's name that says what it holds: "explore-4-heads-a-little-dog"."""
+    words = re.findall(r"[^\W_]+", " ".join(parts).lower())
+    return "-".join(words)[:60].rstrip("-") or "view"

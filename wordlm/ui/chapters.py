@@ -110,7 +110,7 @@ def split(choice: Choice) -> None:
             "A query is the vector with which a word looks at others. A message is what a head hands to it: the "
             "weighted sum of the values. Chapter 5 makes both step by step."
         )
-        text_table(course.split_shapes(width, heads), "split_shapes", alt="Shapes on the way through the block")
+        text_table(course.split_shapes(width, heads), alt="Shapes on the way through the block")
         say(
             f"The matrices have {course.attention_parameters(width, heads, each):,} numbers, as many as for one head: "
             f"{course.attention_parameters(width, 1, width):,}. There are {heads} patterns instead of one."
@@ -122,7 +122,7 @@ def split(choice: Choice) -> None:
     )
     counts = [count for count in (1, 2, 4, 8, 16) if width % count == 0]
     growth = course.growth_table(width, counts)
-    number_table(growth, "growth", alt="Parameters of the two ways to add heads")
+    number_table(growth, alt="Parameters of the two ways to add heads")
     shared, kept = growth.iloc[-1, 2], growth.iloc[-1, 3]
     say(
         f"At width {width}, the matrices of {counts[-1]} heads that share have {shared:,} parameters; if each keeps "
@@ -135,7 +135,7 @@ def split(choice: Choice) -> None:
         explain("Choose a number of heads that divides the width to see both.")
     else:
         doubled = course.doubling_table(width, heads)
-        text_table(doubled, "doubled", alt="What twice the width makes of the heads")
+        text_table(doubled, alt="What twice the width makes of the heads")
         times = doubled.iloc[1, -1] / doubled.iloc[0, -1]
         say(
             f"With twice the heads, there are twice as many patterns, from heads as wide as before. With as many "
@@ -184,7 +184,7 @@ def one_vector(choice: Choice) -> None:
         st.error(as_sentence(error))
         return
     result = course.two_heads_from(vector, matrices[:2], matrices[2:])
-    number_table(result, "one_vector", index=True, alt="What two heads get by a slice and by a projection")
+    number_table(result, index=True, alt="What two heads get by a slice and by a projection")
     nudged = vector + np.array([0, 0, 0, 1.0])
     change = (course.two_heads_from(nudged, matrices[:2], matrices[2:]) - result).abs().sum(axis=1)
     say(
@@ -232,7 +232,7 @@ def message(choice: Choice) -> None:
     )
     query = course.vector_text(course.TRIO_QUERIES[0])
     explain(f"The last of three tokens, *{course.TRIO[-1]}*, looks with the query {query}. One line a key.")
-    number_table(course.message_steps(), "message_steps", index=True, alt="From query, keys and values to a message")
+    number_table(course.message_steps(), index=True, alt="From query, keys and values to a message")
     say(f"The last column adds up to the message: {course.vector_text(course.message_of_steps())}.")
     st.page_link("pages/explore.py", icon=FORWARD, label="Explore does the same for a weight of your prompt")
     st.markdown("**Why the scale?**")
@@ -267,11 +267,11 @@ def message(choice: Choice) -> None:
     explain("The scores, and the weights that they become. Row = query, column = key.")
     left, right = st.columns(2)
     with left:
-        number_table(pd.DataFrame(scores, course.TRIO, course.TRIO), "mask_scores", index=True, alt="Nine scores")
+        number_table(pd.DataFrame(scores, course.TRIO, course.TRIO), index=True, alt="Nine scores")
     table = pd.DataFrame(weights, index=course.TRIO, columns=course.TRIO)
     table["sum"] = weights.sum(1)
     with right:
-        number_table(table, "mask", index=True, alt="Three rows of weights and their sums")
+        number_table(table, index=True, alt="Three rows of weights and their sums")
     outcomes = {
         "minus infinity before": "No word sees a later one, and every row is a distribution.",
         "zero after": "Later scores still count in what each row was divided by, so the rows no longer sum to 1.",
@@ -284,7 +284,7 @@ def message(choice: Choice) -> None:
     st.markdown("**What is lost without the output projection?**")
     chosen, _ = _with_heads(choice)
     reach = course.reach_of_messages(model_of(chosen))
-    number_table(reach, "reach", alt="How many coordinates each head can change")
+    number_table(reach, alt="How many coordinates each head can change")
     own, whole = reach["without it"][0], reach["with it"][0]
     if own == whole:
         say(
@@ -330,7 +330,7 @@ def not_modules(choice: Choice) -> None:
     else:
         values = head_value_table(stored)[["zero", "zero low", "zero high"]]
         values.columns = ["increase of the test loss, nats", "95 % from", "to"]
-        number_table(values, "worth", index=True, alt="Increase of the test loss without each head", decimals=4)
+        number_table(values, index=True, alt="Increase of the test loss without each head", decimals=4)
         explain("The last two columns are a 95 % interval over the test stories.")
         rises = values.iloc[:, 0]
         if len(rises) == 1:
@@ -359,7 +359,7 @@ def not_modules(choice: Choice) -> None:
     draw = address.slider("induction_seed", "Seed of the random words")
     found = _induction(chosen, draw)
     table = pd.DataFrame({"head": range(1, len(found.scores) + 1), "induction score": found.scores})
-    number_table(table, "induction", alt="How much each head looks at the word that followed last time")
+    number_table(table, alt="How much each head looks at the word that followed last time")
     explain("The induction score is the mean weight on the word that followed the last time.")
     best = int(found.scores.argmax())
     say(

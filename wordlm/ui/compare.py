@@ -35,7 +35,7 @@ def compare_next_words(probabilities: dict[str, np.ndarray], vocab: Vocab, count
         for name, word in firsts.items()
     )
     st.html(f"<p>The likeliest next word. {said}.</p>")
-    number_table(table, "next_words_ab", alt="The likeliest next words under A and B")
+    number_table(table, alt="The likeliest next words under A and B")
     return table
 
 

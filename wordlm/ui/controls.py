@@ -1,6 +1,6 @@
 """The controls that several pages share, and what they are set to. `address` declares what each may be set to."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,6 +8,8 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from wordlm.ablation import Fill
+from wordlm.models import parameter_count
+from wordlm.numbers import count
 from wordlm.text import UNK, EncodedPrompt, Vocab, encode_prompt, tokenize, typed_words
 from wordlm.ui import address
 from wordlm.ui.charts import FirstToken, Scale
@@ -62,27 +64,31 @@ class Choice:
         return [checkpoint(model, self.seed) for model in dict.fromkeys(models)]
 
 
-def draw_shared_controls() -> DeltaGenerator:
-    """Draw prompt, model and seed in one row (under each other on a phone); return the place for the link."""
+def draw_shared_controls(uses: Collection[str]) -> DeltaGenerator:
+    """Draw those of prompt, model and seed that a page `uses`, in one row; return the place for the link."""
     with st.container(key="shared", horizontal=True, vertical_alignment="bottom", gap="small"):
-        address.field(
-            "prompt",
-            "Prompt",
-            live="100ms",
-            help="The model reads the last 64 positions: the start mark and your words. It knows 4,000 words.",
-        )
-        address.segments(
-            "model",
-            "Model: MLP, or attention with this many heads",
-            offered_models(),
-            help="All attention models have the same 1,321,120 parameters; only the number of heads differs. "
-            "What you train on the Train page joins them here.",
-        )
-        address.segments(
-            "seed",
-            "Seed",
-            help="The random start of the training. Seeds 29 and 47 are bundled for 1 and 4 heads.",
-        )
+        if "prompt" in uses:
+            address.field(
+                "prompt",
+                "Prompt",
+                live="100ms",
+                help="The model reads the last 64 positions: the start mark and your words. It knows 4,000 words.",
+            )
+        if "model" in uses:
+            address.segments(
+                "model",
+                "Heads",
+                offered_models(),
+                help=f"How many attention heads share the model's width. All have the same "
+                f"{count(parameter_count('attention'))} parameters. The MLP has no attention. What you train on the "
+                "Train page joins them here.",
+            )
+        if "seed" in uses:
+            address.segments(
+                "seed",
+                "Seed",
+                help="The random start of the training. Seeds 29 and 47 are bundled for 1 and 4 heads.",
+            )
         if st.button("Glossary", key="glossary", type="tertiary", icon=":material/menu_book:"):
             open_glossary()
         tour_button()
@@ -90,12 +96,12 @@ def draw_shared_controls() -> DeltaGenerator:
 
 
 def shared_choice() -> Choice:
-    """Return what the shared controls say."""
-    state = st.session_state
-    text, chosen = state["prompt"] or "", checkpoint(state["model"], state["seed"])
+    """Return what the shared controls say, also where a page draws only some of them."""
+    text, seed = address.chosen("prompt"), address.chosen("seed")
+    chosen = checkpoint(address.settle("model", offered_models()), seed)
     if chosen.is_own:
         address.not_carried(f"the model {chosen.title}, which is your own")
-    return Choice(text, encode(text, chosen), chosen, state["seed"])
+    return Choice(text, encode(text, chosen), chosen, seed)
 
 
 def nothing_to_see_without_heads(choice: Choice) -> bool:
@@ -205,10 +211,8 @@ def choose_other_model(beside: Checkpoint) -> Checkpoint:
     """Let the visitor choose model B beside the shared one, A: any that reads the same ids."""
     offered = models_beside(beside)
     with st.container(key="other_model", horizontal=True, vertical_alignment="bottom"):
-        model = address.segments(
-            "b", "B: MLP, or attention with this many heads", offered, default=_unlike(beside, offered)
-        )
-        seed = address.segments("b_seed", "Seed of B")
+        model = address.segments("b", "B: heads", offered, default=_unlike(beside, offered))
+        seed = address.segments("b_seed", "B: seed")
     chosen = checkpoint(model, seed)
     if chosen.is_own:
         address.not_carried(f"the model {chosen.title}, which is your own")

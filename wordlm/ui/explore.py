@@ -79,14 +79,14 @@ def one_weight(
             alt="The embeddings, q and k, their products, the mix of values and the update, as bars",
         )
     with right:
-        text_table(steps, "steps", alt="The calculation of the weight, step by step")
+        text_table(steps, alt="The calculation of the weight, step by step")
     left, right = st.columns(2)
     with left:
         st.caption("The dot product, term by term.")
-        number_table(terms, "dot_product", alt="The dot product term by term")
+        number_table(terms, alt="The dot product term by term")
     with right:
         st.caption("The softmax over the row of scores.")
-        number_table(softmax, "softmax", alt="The softmax over the row")
+        number_table(softmax, alt="The softmax over the row")
 
 
 def say_likeliest(words: pd.DataFrame) -> None:

@@ -98,7 +98,7 @@ def _summary(round_: Round) -> None:
     table = summary_table(questions(round_.seed), round_)
     at_once = int(table["right at once"].sum())
     st.write(f"{at_once} of {len(MAKERS)} right at the first try, {len(round_.right)} right in the end.")
-    text_table(table, "quiz_summary", alt="How each chapter went")
+    text_table(table, alt="How each chapter went")
 
     def again() -> None:
         st.session_state[_ROUND] = Round(round_.seed + 1)

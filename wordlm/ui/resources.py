@@ -29,8 +29,8 @@ from wordlm.ui.own_models import Own, own_models
 DATA_DIR = Path(os.environ.get("WORDLM_DATA", REPOSITORY / "work" / "data"))
 """Where `python -m wordlm.prepare_data` leaves the stories; the app works without them."""
 
-MODELS = tuple(variant.choice for variant in BUNDLED)
-"""What a control offers of the bundled models."""
+MODELS = tuple(variant.choice for variant in sorted(BUNDLED, key=lambda variant: (variant.heads is None, variant)))
+"""What a control offers of the bundled models: from few heads to many, then the MLP, which has none."""
 Checkpoint = Bundled | Own
 """A model on screen, bundled or the visitor's own. The key of every cache."""
 

@@ -23,24 +23,32 @@ class PageEnds(Exception):
     """Raised by a page that has no more to show. After `st.stop` the frame could draw nothing either."""
 
 
+ALL = ("prompt", "model", "seed")
+PAGES = {
+    "explore": ("Explore", ALL),
+    "compare": ("Compare heads", ALL),
+    "switch_off": ("Switch heads off", ALL),
+    "perplexity": ("Perplexity", ("model", "seed")),
+    "generate": ("Generate", ALL),
+    "train": ("Train", ("prompt",)),
+    "benchmark": ("Benchmark", ()),
+    "learn": ("Learn", ALL),
+}
+"""Each page, which is `pages/NAME.py`: its title, and which of the shared controls it reads."""
+
+
 def run_app() -> None:
     """Draw the frame and run the page that the visitor is on."""
-    pages = REPOSITORY / "pages"
-    page = st.navigation(
-        [
-            st.Page(pages / "explore.py", title="Explore", url_path="home", default=True),
-            # The default page has the bare address; people write its name all the same.
-            st.Page(pages / "explore.py", title="Explore", url_path="explore", visibility="hidden"),
-            st.Page(pages / "compare.py", title="Compare heads", url_path="compare"),
-            st.Page(pages / "switch_off.py", title="Switch heads off", url_path="switch_off"),
-            st.Page(pages / "perplexity.py", title="Perplexity", url_path="perplexity"),
-            st.Page(pages / "generate.py", title="Generate", url_path="generate"),
-            st.Page(pages / "train.py", title="Train", url_path="train"),
-            st.Page(pages / "benchmark.py", title="Benchmark", url_path="benchmark"),
-            st.Page(pages / "learn.py", title="Learn", url_path="learn"),
-        ],
-        position="top",
-    )
+    # The first page has the bare address; people write its name all the same.
+    files = {name: REPOSITORY / "pages" / f"{name}.py" for name in PAGES}
+    listed = [
+        st.Page(files[name], title=title, url_path=name if place else "home", default=place == 0)
+        for place, (name, (title, _)) in enumerate(PAGES.items())
+    ]
+    first, (title, _) = next(iter(PAGES.items()))
+    hidden = st.Page(files[first], title=title, url_path=first, visibility="hidden")
+    page = st.navigation([*listed, hidden], position="top")
+    name = page.url_path or first
     st.set_page_config(f"{page.title} · Attention explorer", layout="wide", initial_sidebar_state="collapsed")
     st.html(_STYLE)
     waiting = st.empty()
@@ -54,10 +62,10 @@ def run_app() -> None:
     from wordlm.ui.tour import draw_tour
 
     waiting.empty()
-    address.read_link(page.url_path)
+    address.read_link(name)
     keep_finished_training()
-    place_of_link = draw_shared_controls()
-    draw_tour(page.url_path or "explore")
+    place_of_link = draw_shared_controls(PAGES[name][1])
+    draw_tour(name)
     st.session_state[_INSIDE] = True
     try:
         page.run()
@@ -66,7 +74,7 @@ def run_app() -> None:
     except ArtifactError as error:
         st.error(f"This page cannot be shown. {as_sentence(error)}")
     else:
-        _settle(page.url_path)
+        _settle(name)
     finally:
         st.session_state[_INSIDE] = False
     with place_of_link:

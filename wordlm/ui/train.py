@@ -426,7 +426,7 @@ def _draw_heads(job: Job, live: bool) -> None:
         rows = {f"head {head + 1}": row[last] for head, row in enumerate(weights)}
         table = pd.DataFrame.from_dict(rows, orient="index", columns=list(prompt.labels))
         explain("The weights of the last word, the outlined row, in numbers.")
-        number_table(table, "replay_table", index=True, alt="Weights of the last word, one row a head")
+        number_table(table, index=True, alt="Weights of the last word, one row a head")
 
 
 def _is_it_kept(step: int, kept: int | None) -> str:
@@ -456,7 +456,7 @@ def outcome(job: Job) -> None:
             f"On the validation stories {own.name} is worse than even chance. To give each of the "
             f"{len(own.vocab):,} words the same probability has a loss of {written(even)}."
         )
-    number_table(table, "beside", alt="Your model beside the bundled one on the same validation targets", decimals=4)
+    number_table(table, alt="Your model beside the bundled one on the same validation targets", decimals=4)
     with st.container(horizontal=True, vertical_alignment="center"):
         open_links(own, "outcome")
         st.download_button(
