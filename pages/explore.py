@@ -4,48 +4,33 @@ inside_app()
 
 import streamlit as st
 
-from wordlm.ablation import word_effect
+from wordlm.ablation import next_word_effect, switches, word_effect
 from wordlm.arithmetic import explain_weight, softmax_table, step_table, term_table
 from wordlm.head_measures import MEASURES, head_measures
-from wordlm.inspection import next_words, rank_of, shape_table, token_table, weight_table
-from wordlm.numbers import written
-from wordlm.ui import blocks, charts, components, controls
+from wordlm.inspection import next_probabilities, next_words, rank_of, shape_table, token_table, weight_table
+from wordlm.starts import EXAMPLES
+from wordlm.ui import address, blocks, charts, components, controls
 from wordlm.ui import explore as view
-from wordlm.ui.escape import for_markdown
 from wordlm.ui.glossary import explain
+from wordlm.ui.heads import Look, heads_picture
 from wordlm.ui.resources import inspection_of, model_of, probabilities_of, rows_drawn_of, vocabulary_of
 
 choice = controls.shared_choice()
 prompt, chosen, vocab = choice.prompt, choice.checkpoint, vocabulary_of(choice.checkpoint)
-has_heads = chosen.heads is not None
+has_heads, presenting = chosen.heads is not None, address.held("present")
 
-st.subheader("What did the model read?")
-controls.say_other_seed(choice)
-blocks.say_what_was_read(prompt)
-tokens = st.container()
-
-st.subheader("Where does each head look?")
-explain(
-    "Each row is a word that looks, the *query*; each column is one it may look at, the *key*: itself or earlier. "
-    "A row is what the model does when that word is the last one it has read. Press a token or click a cell."
-)
-with st.container(key="picture_controls", horizontal=True, vertical_alignment="bottom"):
-    query = controls.choose_query(prompt)
-    head = controls.choose_head(chosen.heads) if has_heads else 0
-    shown_heads = controls.choose_picture(chosen.heads, head) if has_heads else []
-    scale = controls.choose_scale()
-    first_token = controls.choose_first_token()
-
+if presenting:
+    view.note_of_the_teacher()
+else:
+    view.invite(EXAMPLES)
+    controls.say_other_seed(choice)
+view.say_odd_words(prompt)
+query = controls.held_query(prompt)
 reading = prompt.up_to(query)
-seen = {c.name: inspection_of(c, reading.ids) for c in choice.compared}
-weights_table = weight_table(seen, reading)
 probabilities = probabilities_of(chosen, reading.ids)
 words = next_words(probabilities, vocab)
-figures = {"The ten likeliest next words": charts.next_word_bars(words)}
-tables = {"Tokens": token_table(prompt), "Weights of the chosen query": weights_table}
-tables["The ten likeliest next words"] = words
 
-with tokens:
+if not has_heads:
     components.token_row(
         prompt,
         components.id_notes(prompt),
@@ -53,94 +38,89 @@ with tokens:
         chosen=query,
         on_pick=lambda place: controls.pick_query(prompt, place),
     )
-
-if not has_heads:
-    st.info("The MLP has no heads: it reads all 64 slots at once. Choose a number of heads above.")
+    st.info("The MLP has no attention: it reads all 64 slots at once. Choose a number of heads to see where they look.")
+    figure = charts.next_word_bars(words)
+    st.plotly_chart(figure, key="next", config=charts.MENU, alt="The ten likeliest next words")
 else:
-    inspection, rows = seen[chosen.name], rows_drawn_of(chosen, prompt)
-    place_of_picture = st.container()
-    one_reading = controls.choose_one_reading()
-    picture = charts.weight_heatmaps(
-        inspection_of(chosen, prompt.ids).weights if one_reading else rows.weights,
-        prompt.labels,
-        shown_heads,
-        scale=scale,
-        query=query,
-        first_token=first_token,
+    head, off = controls.held_head(chosen.heads), controls.held_off(chosen.heads)
+    inspection, rows = inspection_of(chosen, reading.ids), rows_drawn_of(chosen, prompt)
+    key = controls.held_key(reading, inspection.weights[head, -1])
+    if off:
+        after = next_probabilities(model_of(chosen), reading.ids, **switches(model_of(chosen), off))
+        words = next_word_effect(probabilities, after, vocab)
+    view.say_what_is_seen(inspection, reading, words, "with some heads off " if off else "")
+    one_reading = address.chosen("one_reading")
+    whole = inspection_of(chosen, prompt.ids) if one_reading else None
+    first = len(reading.ids) - query - 1  # of the reading's words, those that the picture no longer shows
+    heads_picture(
+        prompt,
+        whole.weights if one_reading else rows.weights,
+        whole.scores[:, query, : query + 1] if one_reading else inspection.scores[:, -1, first:],
+        rows.beyond[:, query],
+        Look(
+            query=query,
+            head=head,
+            key=max(0, key - first),
+            form=address.held("form"),
+            scale=address.held("scale"),
+            first=address.held("first"),
+            off=off,
+            large=presenting,
+        ),
+        words.head(8),
+        lambda came: controls.choose_in_picture(prompt, came),
     )
-    with place_of_picture:
-        view.heatmaps(picture, shown_heads, chosen.title)
-    components.heatmap_clicks("heads", shown_heads, lambda *cell: controls.pick_cell(prompt, *cell))
+    with st.container(key="below_picture", horizontal=True, vertical_alignment="center"):
+        controls.choose_one_reading()
+        view.present_button(presenting)
+        with st.container(width="content"):
+            blocks.check_strip(inspection.checks, drawn=view.difference_drawn(rows, inspection, whole, query))
     if one_reading:
         explain(view.ONE_READING)
-    blocks.heads_in_words(inspection.weights[:, -1], reading, shown=query + 1)
-    blocks.check_strip(inspection.checks, drawn=rows.difference(query, inspection))
-    figures = {f"Attention weights of {chosen.name}": picture} | figures
 
-    shade_by = controls.choose_shading()
-    view.shaded_text(rows, prompt, head, query, shade_by, lambda place: controls.pick_query(prompt, place))
+if not presenting:
+    in_numbers, one_weight, what_next, shapes = address.tabs("tab")
+    with in_numbers:
+        if in_numbers.open:
+            seen = {one.name: inspection_of(one, reading.ids) for one in choice.compared}
+            measures = head_measures(model_of(chosen), inspection) if has_heads else None
+            view.numbers(weight_table(seen, reading), measures, MEASURES, chosen.name)
+    with one_weight:
+        if one_weight.open and has_heads:
+            word, spelled = int(probabilities.argmax()), vocab.itos[int(probabilities.argmax())]
+            steps = explain_weight(model_of(chosen), inspection, head=head, key=key, word=word, spelled=spelled)
+            st.html(view.weight_chain(steps, inspection, reading))
+            softmax = softmax_table(inspection, reading.labels, head=head)
+            view.weight_in_numbers(step_table(steps), term_table(steps), softmax)
+    with what_next:
+        if what_next.open:
+            blocks.number_table(words.drop(columns="id", errors="ignore"), alt="The ten likeliest next words")
+            word = controls.choose_word(vocab, int(probabilities.argmax()))
+            if has_heads:
+                effect = word_effect(model_of(chosen), reading.ids, word)
+                view.word_in_words(vocab.itos[word], effect)
+                blocks.number_table(effect, alt="The word's probability and rank with each head off")
+            else:
+                view.word_alone(vocab.itos[word], probabilities[word], rank_of(word, probabilities))
+    with shapes:
+        if shapes.open:
+            blocks.say_what_was_read(prompt)
+            blocks.text_table(token_table(prompt), alt="Each token with its number and its slot")
+            if has_heads:
+                blocks.text_table(shape_table(inspection), alt="The shape of every tensor on the way")
 
-if seen:
-    explain("The weights of the chosen query in numbers, model under model. Each row sums to 1.")
-    blocks.number_table(weights_table, index=True, alt="Weights of the chosen query, one row a head")
+    def collect() -> blocks.Collected:
+        tables = {"Tokens": token_table(prompt), "Next words": words}
+        figures = {"The likeliest next words": charts.next_word_bars(next_words(probabilities, vocab))}
+        if has_heads:
+            seen = {one.name: inspection_of(one, reading.ids) for one in choice.compared}
+            tables["Weights of the chosen query"] = weight_table(seen, reading)
+            tables["How each head spreads its weights"] = head_measures(model_of(chosen), inspection)
+            tables["Shapes"] = shape_table(inspection)
+            figures[f"Attention weights of {chosen.name}, each word read as the last"] = charts.weight_heatmaps(
+                rows.weights, prompt.labels, list(range(chosen.heads)), scale=address.chosen("scale"), query=query
+            )
+        return tables, figures
 
-if has_heads:
-    measures = head_measures(model_of(chosen), inspection)
-    st.caption(f"How {chosen.name} spreads the weights of {blocks.quoted(prompt, query)}, head by head.")
-    blocks.number_table(measures, alt="How each head spreads its weights", help=MEASURES)
-    tables["How each head spreads its weights"] = measures
-    blocks.see_for_yourself()
-
-    st.subheader("How is one weight made?")
-    explain(
-        "Each number is made by hand from the one before and set beside the model's own. *e* is a word's embedding: "
-        "what the word is, plus where it stands. The head turns it into a query *q*, a key *k* and a value *v*."
-    )
-    key = controls.choose_key(reading, inspection.weights[head, -1])
-    explained = explain_weight(
-        model_of(chosen), inspection, head=head, key=key, word=words["id"][0], spelled=words["word"][0]
-    )
-    vectors, steps, terms = view.weight_vectors(explained), step_table(explained), term_table(explained)
-    softmax = softmax_table(inspection, reading.labels, head=head)
-    view.one_weight(explained, reading, vectors, steps, terms, softmax)
-    figures["The vectors of one weight"] = vectors
-    tables["One weight, step by step"] = steps
-    tables["The dot product, term by term"] = terms
-    tables["The softmax over the row"] = softmax
-
-st.subheader("What comes next?")
-explain(
-    f"The ten likeliest of {len(vocab):,} words after {blocks.quoted(prompt, query)}, by {chosen.name}. The model "
-    "gives each word a number, its *logit*; the softmax turns them into probabilities."
-)
-blocks.picture_and_table(
-    figures["The ten likeliest next words"], words.drop(columns="id"), "next", alt="The ten likeliest next words"
-)
-view.say_likeliest(words)
-word = controls.choose_word(vocab, int(words["id"][0]))
-if has_heads:
-    effect = word_effect(model_of(chosen), reading.ids, word)
-    view.word_in_words(vocab.itos[word], effect)
-    blocks.number_table(effect, alt="The word's probability and rank with each head off")
-    tables[f"The word {vocab.itos[word]} with each head off"] = effect
-else:
-    rank = rank_of(word, probabilities)
-    st.write(f"**{for_markdown(vocab.itos[word])}**: probability {written(probabilities[word])}, rank {rank:,}.")
-
-if has_heads:
-    st.subheader("What are the shapes?")
-    explain(
-        "Of every tensor (table of numbers) on the way, for one reading (1) in 64 slots; padding is part of it. "
-        "With H heads each is 64 / H wide, so together they are always 64."
-    )
-    shapes = shape_table(inspection)
-    blocks.text_table(shapes, alt="The shape of every tensor on the way")
-    tables["Shapes"] = shapes
-
-blocks.take_away(
-    blocks.file_stem("explore", choice.checkpoint.title, choice.text),
-    "Where each head looks",
-    choice.text,
-    choice.compared,
-    lambda: (tables, figures),
-)
+    name = blocks.file_stem("explore", chosen.title, choice.text)
+    blocks.take_away(name, "Where each head looks", choice.text, choice.compared, collect)

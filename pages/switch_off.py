@@ -37,7 +37,7 @@ if not off:
 
 st.subheader("What does the next word become?")
 view.say_next_word_effect(effect, vocab, without)
-words = next_word_effect(effect, vocab)
+words = next_word_effect(effect.before, effect.after, vocab)
 labels = [f"{rank} · {word}" for rank, word in enumerate(words["word"], 1)]
 series = {"all heads": words["before"].to_numpy(), without: words["after"].to_numpy()}
 figures["Next words before and after"] = charts.paired_bars(labels, series, "probability")

@@ -64,10 +64,13 @@ def prompt_effect(
     )
 
 
-def next_word_effect(effect: PromptEffect, vocab: Vocab, count: int = 10) -> pd.DataFrame:
-    """Return the words likeliest before or after: `word`, `before`, `after`, `change`, the largest first."""
-    top = np.argsort(-np.maximum(effect.before, effect.after), kind="stable")[:count]
-    before, after = effect.before[top], effect.after[top]
+def next_word_effect(before: np.ndarray, after: np.ndarray, vocab: Vocab, count: int = 10) -> pd.DataFrame:
+    """Return the words likeliest before or after: `word`, `before`, `after`, `change`, the largest first.
+
+    `before` and `after` (V,) are probabilities of the next word, with all heads on and with some off.
+    """
+    top = np.argsort(-np.maximum(before, after), kind="stable")[:count]
+    before, after = before[top], after[top]
     return pd.DataFrame(
         {"word": vocab.decode(top.tolist()), "before": before, "after": after, "change": after - before}
     )

@@ -26,6 +26,8 @@ from wordlm.ui.components import copy_link, write_address
 from wordlm.ui.escape import for_markdown, shortened
 from wordlm.ui.resources import MODELS
 
+LAST, LARGEST = "the last word", "the one looked at most"
+"""What moves with the typing, and stands for no word of its own."""
 LONGEST_TEXT = 2000
 """Characters of a text in an address; servers refuse addresses of some 10,000 or more."""
 
@@ -113,14 +115,17 @@ PARAMETERS: dict[str, Parameter] = {
     "model": OneOf(None, "4"),
     "seed": OneOf(SEEDS, SEEDS[0]),
     # Explore, Compare, Switch heads off
-    "query": OneOf(None),
-    "key": OneOf(None),
+    "query": OneOf(None, LAST),
+    "key": OneOf(None, LARGEST),
     "head": OneOf(None, "1"),
-    "picture": OneOf(("all heads", "one head"), always=True),
-    "scale": OneOf(get_args(Scale), "absolute"),
+    "without": Several(()),
+    "form": OneOf(("cells", "lines"), "cells"),
+    "scale": OneOf(get_args(Scale), get_args(Scale)[0]),
     "first": OneOf(get_args(FirstToken), "shown"),
     "one_reading": Switch(),
-    "shading": OneOf(("keys of the query", "queries of the token"), "keys of the query"),
+    "tab": OneOf(("In numbers", "One weight", "Next words", "Shapes"), "In numbers"),
+    "present": Switch(),
+    "note": Text("", "all of the line above the picture"),
     "word": Text(),
     "b": OneOf(None, "1"),
     "b_seed": OneOf(SEEDS, SEEDS[0]),
@@ -267,6 +272,32 @@ def area(name: str, label: str, **more: Any) -> str:
     return _set(name, st.text_area(label, key=name, **more) or "")
 
 
+def tabs(name: str) -> list[Any]:
+    """Draw tabs, of which only the open one need be filled: `tab.open`."""
+    declared = _begin(name)
+    drawn = st.tabs(list(declared.options), key=name, on_change="rerun")
+    _set(name, next((tab for tab, part in zip(declared.options, drawn, strict=True) if part.open), declared.default))
+    return drawn
+
+
+def held(name: str, options: Sequence[Any] | None = None) -> Any:
+    """Return what was chosen in a picture, by `choose`, or set by a link; it stands in the address like a control."""
+    declared = PARAMETERS[name]
+    st.session_state[_DRAWN][name] = declared.default
+    offered = getattr(declared, "options", None) if options is None else options
+    value = chosen(name)
+    if isinstance(declared, Several):
+        lost = [one for one in value if one not in offered]
+        value = [one for one in value if one in offered]
+    else:
+        lost = [] if offered is None or value in offered else [value]
+        value = declared.default if lost else value
+    if lost:
+        _leave_out(name, str(lost[0]))
+        st.session_state[_VIEW][name] = value
+    return value
+
+
 def _begin(name: str, default: Any = None) -> Parameter:
     """Let a control that was not on the page before begin with what the visitor set, the link says, or its default."""
     declared = PARAMETERS[name]
@@ -372,7 +403,7 @@ def end_page() -> None:
     pairs = []
     for name, default in state[_DRAWN].items():
         value = state[_VIEW].get(name, default)
-        if value == default and not PARAMETERS[name].always:
+        if (value == default or (not value and not default)) and not PARAMETERS[name].always:
             continue
         if isinstance(value, str) and len(quote(value)) > LONGEST_TEXT:
             not_carried(f"{getattr(PARAMETERS[name], 'what', name)}, which is too long for an address")

@@ -96,7 +96,7 @@ def as_csv(table: pd.DataFrame, *, index: bool) -> bytes:
 def check_strip(*checks: Checks, drawn: float | None = None) -> None:
     """Draw the laws that hold for what is on screen, each with its largest error over all that is shown.
 
-    `drawn` is how far a picture's row is from that of the word's own reading.
+    `drawn` is how far a picture's row is from that of the word's own reading, where both must agree.
     """
     row_sum, masked, forward = (max(getattr(c, law) for c in checks) for law in ("row_sum", "masked", "forward"))
     laws = [
@@ -110,8 +110,13 @@ def check_strip(*checks: Checks, drawn: float | None = None) -> None:
     if drawn is not None:
         law = f"the picture's row is that of the word's own reading (largest difference {scientific(drawn)})"
         laws.append((drawn < Checks.TOLERANCE, law))
-    items = "".join(f"<span>{'✓' if holds else '✗ FAILS:'} {text}</span>" for holds, text in laws)
-    st.html(f'<div class="checks" role="status" aria-label="checks">{items}</div>')
+    holds = all(holds for holds, _ in laws)
+    items = "".join(f"<li>{'✓' if holds else '✗ FAILS:'} {text}</li>" for holds, text in laws)
+    said = f"✓ {len(laws)} checks hold" if holds else "✗ A check FAILS"
+    st.html(
+        f'<details class="checks" {"" if holds else "open"}><summary>{said}</summary>'
+        f'<ul role="status" aria-label="checks">{items}</ul></details>'
+    )
 
 
 def counted(number: int, thing: str) -> str:

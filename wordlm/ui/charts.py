@@ -9,7 +9,8 @@ import plotly.graph_objects as go
 from wordlm.numbers import written
 from wordlm.ui.escape import for_plotly, shortened
 
-Scale = Literal["absolute", "per view", "logarithmic"]
+Scale = Literal["root", "even", "absolute", "per view", "logarithmic"]
+"""What a colour says of a weight: see `SCALES` in `heads.js`, the first is the default."""
 FirstToken = Literal["shown", "left out", "left out, rest scaled up"]
 
 # Cividis is even in lightness for every kind of colour vision, and neither end vanishes on light or dark.

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import streamlit as st
@@ -12,7 +13,8 @@ from wordlm.models import parameter_count
 from wordlm.numbers import count
 from wordlm.text import UNK, EncodedPrompt, Vocab, encode_prompt, tokenize, typed_words
 from wordlm.ui import address
-from wordlm.ui.charts import FirstToken, Scale
+from wordlm.ui.address import LARGEST, LAST
+from wordlm.ui.charts import Scale
 from wordlm.ui.escape import for_markdown
 from wordlm.ui.glossary import explain, open_glossary
 from wordlm.ui.resources import (
@@ -26,8 +28,6 @@ from wordlm.ui.resources import (
     vocabulary_of,
 )
 from wordlm.ui.tour import tour_button
-
-LAST, LARGEST = "the last word", "the one looked at most"
 
 
 @dataclass(frozen=True)
@@ -129,49 +129,65 @@ def turn_to_chapter(number: int) -> None:
     address.choose("chapter", str(number))
 
 
-def choose_query(prompt: EncodedPrompt) -> int:
-    """Let the visitor choose the word that looks; return its index among the kept positions.
+def held_query(prompt: EncodedPrompt) -> int:
+    """Return the index of the word that looks among the kept positions: the chosen one, or the last."""
+    return _held_position("query", prompt, LAST, len(prompt.ids) - 1)
 
-    The choice is kept as a position in the text, or as "the last word", which follows the typing.
+
+def held_key(reading: EncodedPrompt, row: np.ndarray) -> int:
+    """Return the index of the word looked at: the chosen one, or that with the largest weight in `row`."""
+    return _held_position("key", reading, LARGEST, int(row.argmax()))
+
+
+def _held_position(name: str, prompt: EncodedPrompt, moving: str, place: int) -> int:
+    """Return the index of a chosen position; `place` is that of the `moving` one, which no text loses.
+
+    A position is kept while the text is too short for it, and its label follows the word that stands there.
     """
-    return _choose_position("query", "Query: the word that looks", prompt, LAST, len(prompt.ids) - 1)
-
-
-def choose_key(reading: EncodedPrompt, row: np.ndarray) -> int:
-    """Let the visitor choose the word looked at, the one with the largest weight in `row` unless chosen."""
-    return _choose_position("key", "Key: the word looked at", reading, LARGEST, int(row.argmax()))
-
-
-def _choose_position(name: str, label: str, prompt: EncodedPrompt, moving: str, place: int) -> int:
-    """Let the visitor choose a fixed position, or the `moving` one, which stands at index `place` now.
-
-    The browser shows a choice as it was worded when it was made, and again only when the choice itself changes. So
-    the choice is the label, and where the word at a chosen position changed, its new label is chosen.
-    """
-    chosen, position = st.session_state.get(name), st.session_state.get(f"{name}_position")
-    if chosen not in prompt.labels and position in prompt.positions:
-        st.session_state[name] = prompt.labels[prompt.positions.index(position)]
-    chosen = address.dropdown(name, label, [moving, *prompt.labels])
-    place = place if chosen == moving else prompt.labels.index(chosen)
-    st.session_state[f"{name}_position"] = None if chosen == moving else prompt.positions[place]
+    memory = f"{name}_position"
+    chosen, position = address.chosen(name), st.session_state.get(memory)
+    if chosen in prompt.labels:
+        position = st.session_state[memory] = prompt.positions[prompt.labels.index(chosen)]
+    if position in prompt.positions:
+        place = prompt.positions.index(position)
+        address.choose(name, prompt.labels[place])
+    elif position is not None:
+        address.choose(name, moving)
+    address.held(name, [moving, *prompt.labels])
     return place
 
 
-def choose_head(heads: int) -> int:
-    """Let the visitor choose one head; return it counted from 0."""
-    return int(address.segments("head", "Head", numbered(heads))) - 1
+def held_head(heads: int) -> int:
+    """Return the chosen head, counted from 0."""
+    return int(address.held("head", numbered(heads))) - 1
+
+
+def held_off(heads: int) -> tuple[int, ...]:
+    """Return the heads that are switched off in the picture, from 0."""
+    return tuple(sorted(int(head) - 1 for head in address.held("without", numbered(heads))))
+
+
+def choose_in_picture(prompt: EncodedPrompt, came: dict[str, Any]) -> None:
+    """Choose what was pressed in the heads' picture. Call it from a callback; `came` is what the browser sent."""
+    if (place := came.get("query")) in range(len(prompt.ids)):
+        pick_query(prompt, place)
+    if (key := came.get("key")) in range(len(prompt.ids)):
+        st.session_state["key_position"] = prompt.positions[key]
+        address.choose("key", prompt.labels[key])
+    if isinstance(head := came.get("head"), int):
+        address.choose("head", str(head + 1))
+    if isinstance(head := came.get("toggled"), int):
+        address.choose("without", sorted({*address.chosen("without")} ^ {str(head + 1)}))
+    for name in ("form", "scale", "first", "word"):
+        if isinstance(value := came.get(name), str):
+            address.choose(name, value)
+            if name == "word":
+                address.choose("tab", "Next words")
 
 
 def numbered(count: int) -> list[str]:
     """Return the choices "1" to `count`."""
     return [str(number) for number in range(1, count + 1)]
-
-
-def choose_picture(heads: int, head: int) -> list[int]:
-    """Let the visitor see all heads or the chosen one large; return the heads to draw. A phone starts with one."""
-    on_phone = "Mobi" in st.context.headers.get("User-Agent", "")
-    default = "one head" if on_phone else "all heads"
-    return list(range(heads)) if address.segments("picture", "Picture", default=default) == "all heads" else [head]
 
 
 def choose_one_reading() -> bool:
@@ -184,26 +200,8 @@ def choose_scale() -> Scale:
     return address.segments(
         "scale",
         "Colours",
-        help="Absolute: 0 to 1. Per view: 0 to the largest weight shown. Logarithmic: 0.0001 to 1.",
-    )
-
-
-def choose_first_token() -> FirstToken:
-    """Let the visitor leave the first token out of the picture."""
-    return address.dropdown(
-        "first",
-        "First token",
-        help="Early in a text, where few keys share the weight, the start mark can have most of it; further on it has "
-        "little. Left out, the others keep their weights; scaled up, what remains of each row is divided by its sum.",
-    )
-
-
-def choose_shading() -> str:
-    """Let the visitor choose what the shaded text shows for the chosen head."""
-    return address.segments(
-        "shading",
-        "Shade the text by the chosen head",
-        help="Keys: how much the chosen word looks at each. Queries: how much each later word looks at it, read last.",
+        help="Root: the square root of a weight, which shows also small ones. Even: against looking evenly. Absolute: "
+        "0 to 1. Per view: 0 to the largest weight shown. Logarithmic: 0.0001 to 1.",
     )
 
 
@@ -274,13 +272,10 @@ def choose_word(vocab: Vocab, likeliest: int) -> int:
 
 
 def pick_query(prompt: EncodedPrompt, place: int) -> None:
-    """Choose the query at index `place`, as a press on a token does. Call it from a callback."""
+    """Choose the query at index `place`, as a press on a word does. Call it from a callback."""
     last = place == len(prompt.ids) - 1
+    st.session_state["query_position"] = None if last else prompt.positions[place]
     address.choose("query", LAST if last else prompt.labels[place])
-
-
-def pick_cell(prompt: EncodedPrompt, head: int, query: int, key: int) -> None:
-    """Choose a head, a query and a key at once, as a click on a cell does. Call it from a callback."""
-    pick_query(prompt, query)
-    address.choose("head", str(head + 1))
-    address.choose("key", prompt.labels[key])
+    # The key is chosen anew for another word.
+    st.session_state["key_position"] = None
+    address.choose("key", LARGEST)

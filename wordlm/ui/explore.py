@@ -1,102 +1,149 @@
-"""What the Explore page draws: pictures, shaded text, the steps of one weight."""
+"""What the Explore page draws around the heads' picture: its sentence, and what each tab answers."""
 
-from collections.abc import Callable
+import html
 
 import numpy as np
 import pandas as pd
-import plotly.graph_objects as go
 import streamlit as st
 
 from wordlm.arithmetic import WeightSteps
-from wordlm.inspection import Rows
-from wordlm.numbers import scientific, written
+from wordlm.inspection import Inspection, Rows
+from wordlm.numbers import count, written
+from wordlm.starts import Example
 from wordlm.text import EncodedPrompt
-from wordlm.ui.blocks import number_table, text_table
-from wordlm.ui.charts import MENU, head_hue, vector_bars
-from wordlm.ui.components import token_row
-from wordlm.ui.escape import for_html, label_html
-
-
-def heatmaps(picture: go.Figure, heads: list[int], title: str) -> None:
-    """Draw the heatmaps; several keep their size on a phone and scroll sideways."""
-    with st.container(key="heads_many" if len(heads) > 1 else "heads_one"):
-        st.plotly_chart(
-            picture,
-            key="heatmaps",
-            config=MENU,
-            alt=f"Attention weights of {title}, one square a head: row is the query, column the key.",
-        )
-
+from wordlm.ui import address, blocks
+from wordlm.ui.charts import head_hue
+from wordlm.ui.escape import for_html, for_markdown, label_html
+from wordlm.ui.glossary import explain
 
 ONE_READING = (
-    "These are the matrices as one reading of the whole prompt makes them, as the course prints them. Training "
-    "supervised the last word alone. So an earlier word stands here in a slot from which the model never learned to "
-    "predict, and its row is nearly even. Only the last row is what the model does; it is the same in both views."
+    "The picture now shows the matrices that one reading of the whole prompt makes, as the course prints them. "
+    "Training "
+    "supervised the last word alone. So an earlier word's row is not what the model does; in a long text it is nearly "
+    "even. Only the last row is the same in both views. All else on this page is of the chosen word's own reading."
 )
+_INVITED = "invited"
 
 
-def shaded_text(
-    rows: Rows, prompt: EncodedPrompt, head: int, query: int, shade_by: str, on_pick: Callable[[int], None]
-) -> None:
-    """Draw the text with each token tinted by its weight in one head, and the weight below it."""
-    weights = rows.weights[head]
-    by_key = shade_by == "keys of the query"
-    shown = weights[query] if by_key else weights[:, query]
-    unseen = range(query + 1, len(shown)) if by_key else range(query)
-    notes = ["–" if i in unseen else f"{written(shown[i], 3, limit=True)}" for i in range(len(shown))]
-    shades = [None if i in unseen else float(shown[i]) for i in range(len(shown))]
-    token_row(prompt, notes, key="shaded", chosen=query, on_pick=on_pick, shades=shades, hue=head_hue(head))
+def invite(examples: tuple[Example, ...]) -> None:
+    """Say to a new visitor what this is, and offer prompts worth pressing, until one was used."""
+    if st.session_state.get(_INVITED) or address.chosen("prompt") != address.PARAMETERS["prompt"].default:
+        return
+
+    def press(text: str) -> None:
+        address.choose("prompt", text)
+        st.session_state[_INVITED] = True
+
+    with st.container(key="invitation", horizontal=True, vertical_alignment="center", gap="small"):
+        st.markdown("See what each attention head of a small language model looks at. Type, or try:", width="content")
+        for example in examples:
+            st.button(example.title, on_click=press, args=[example.text], type="tertiary", help=example.text)
 
 
-def weight_vectors(e: WeightSteps) -> go.Figure:
-    """Return the vectors of one weight as bars."""
-    vectors = {"e, query": e.e_query, "e, key": e.e_key, "q": e.q, "k": e.k, "q × k": e.q * e.k}
-    vectors |= {"value mix": e.message, "update": e.update}
-    return vector_bars(vectors, head_hue(e.head))
+def say_odd_words(prompt: EncodedPrompt) -> None:
+    """Say what of a prompt was not read as typed; nothing where there is nothing to say."""
+    if prompt.unknown or prompt.dropped or len(prompt.ids) == 1:
+        blocks.say_what_was_read(prompt)
 
 
-def one_weight(
-    explained: WeightSteps,
-    reading: EncodedPrompt,
-    vectors: go.Figure,
-    steps: pd.DataFrame,
-    terms: pd.DataFrame,
-    softmax: pd.DataFrame,
-) -> None:
-    """Draw the calculation of one weight: the sentence, the vectors as bars, the steps, the terms."""
-    e = explained
+def say_what_is_seen(seen: Inspection, reading: EncodedPrompt, words: pd.DataFrame, without: str) -> None:
+    """Say in one sentence what the picture shows: the likeliest word, and the head that looks most sharply."""
+    rows = seen.weights[:, -1]
+    head = int(rows.max(1).argmax())
+    key = int(rows[head].argmax())
+    likeliest = "after" if "after" in words else "before" if "before" in words else "probability"
+    best = int(words[likeliest].idxmax())
     st.html(
-        f"<p>Head {e.head + 1}: the weight of the key <b>{label_html(reading.labels[e.key])}</b> for the query "
-        f"<b>{label_html(reading.labels[-1])}</b> is <b>{written(e.weight, 3)}</b>. "
-        f"By hand and by the model differ by at most {scientific(e.largest_difference)}.</p>"
+        f'<p class="seen">After <b>{label_html(reading.typed[-1])}</b> the likeliest word {without}is '
+        f"<b>{for_html(words['word'][best])}</b>, {written(words[likeliest][best], 3)}. Most sharply looks "
+        f'<i style="background:{head_hue(head)}"></i>head {head + 1}: at <b>{label_html(reading.labels[key])}</b>, '
+        f"{written(rows[head, key], 3)}.</p>"
     )
-    left, right = st.columns([1, 2])
-    with left:
-        st.plotly_chart(
-            vectors,
-            key="vectors",
-            config=MENU,
-            alt="The embeddings, q and k, their products, the mix of values and the update, as bars",
+
+
+def difference_drawn(rows: Rows, reading: Inspection, whole: Inspection | None, query: int) -> float:
+    """Return how far the picture is from the words' own readings, where they must agree.
+
+    In the row of the query; where `whole`, one reading of the prompt, is drawn instead, in the last row alone.
+    """
+    if whole is None:
+        return rows.difference(query, reading)
+    return rows.difference(len(whole.E) - 1, whole)
+
+
+# One weight as a chain of pictures
+
+
+def weight_chain(e: WeightSteps, seen: Inspection, reading: EncodedPrompt) -> str:
+    """Return the calculation of one weight as HTML: each vector cell by cell, each step with its number."""
+    hue, width = head_hue(e.head), len(e.q)
+    score, product = float(e.q @ e.k) / width**0.5, float(e.q @ e.k)
+    query, key = label_html(reading.labels[-1]), label_html(reading.labels[e.key])
+    steps = [
+        (f"The query of {query}: what it looks for", _cells(e.q, "q", hue)),
+        (f"The key of {key}: what it offers to be found by", _cells(e.k, "k", hue)),
+        ("Multiplied, number by number", _cells(e.q * e.k, "q × k", hue)),
+        (
+            f"Added up: {written(product, 2)}; divided by √{width}: <b>{written(score, 2)}</b>, the score",
+            "",
+        ),
+        (
+            f"The softmax of all {count(len(reading.ids))} scores: <b>{written(e.weight, 3)}</b> falls on {key}",
+            _bars(seen.weights[e.head, -1], e.key, hue, reading),
+        ),
+        ("The values, weighted and added up: what this head hands on", _cells(e.message, "message", hue)),
+    ]
+    right = "✓ Made by hand, each step agrees with the model." if e.largest_difference < 1e-4 else "✗ A step differs."
+    parts = "".join(f"<li><p>{said}</p>{picture}</li>" for said, picture in steps)
+    return f'<ol class="chain">{parts}</ol><p class="checks">{right}</p>'
+
+
+def _cells(values: np.ndarray, name: str, hue: str) -> str:
+    reach = float(np.abs(values).max()) or 1.0
+    cells = []
+    for place, value in enumerate(values, 1):
+        share = round(100 * abs(float(value)) / reach)
+        tint = hue if value > 0 else "#808080"
+        cells.append(
+            f'<i title="{name} {place}: {written(value)}" style="background:color-mix(in srgb, {tint} {share}%, '
+            f'transparent)"></i>'
         )
-    with right:
-        text_table(steps, alt="The calculation of the weight, step by step")
-    left, right = st.columns(2)
-    with left:
-        st.caption("The dot product, term by term.")
-        number_table(terms, alt="The dot product term by term")
-    with right:
-        st.caption("The softmax over the row of scores.")
-        number_table(softmax, alt="The softmax over the row")
+    return f'<div class="vector" role="img" aria-label="{name}: {len(values)} numbers">{"".join(cells)}</div>'
 
 
-def say_likeliest(words: pd.DataFrame) -> None:
-    """Say which word is likeliest, and how sure the model is."""
-    ten = words["probability"].sum()
-    st.html(
-        f"<p>Likeliest is <b>{for_html(words['word'][0])}</b>, {written(words['probability'][0], 3)}; the ten "
-        f"together have "
-        f"{written(ten, 3)}.</p>"
-    )
+def _bars(row: np.ndarray, key: int, hue: str, reading: EncodedPrompt) -> str:
+    bars = []
+    for place, weight in enumerate(row):
+        chosen = ' class="chosen"' if place == key else ""
+        said = html.escape(f"{reading.labels[place]}: {written(weight, 3)}")
+        bars.append(
+            f'<i{chosen} title="{said}" style="background:{hue}; height:{100 * float(weight) / row.max():.1f}%"></i>'
+        )
+    return f'<div class="row" role="img" aria-label="The weights of the row">{"".join(bars)}</div>'
+
+
+# What the tabs answer
+
+
+def numbers(weights: pd.DataFrame, measures: pd.DataFrame | None, help: dict[str, str], name: str) -> None:
+    """Draw the weights of the query, and how each head spreads them."""
+    explain("The weights of the chosen word, model under model. Each row sums to 1.")
+    blocks.number_table(weights, index=True, alt="Weights of the chosen query, one row a head")
+    if measures is not None:
+        explain(f"How each head of {name} spreads them.")
+        blocks.number_table(measures, alt="How each head spreads its weights", help=help)
+        blocks.see_for_yourself()
+
+
+def weight_in_numbers(steps: pd.DataFrame, terms: pd.DataFrame, softmax: pd.DataFrame) -> None:
+    """Draw the tables of one weight, behind one press."""
+    with st.expander("In numbers"):
+        blocks.text_table(steps, alt="The calculation of the weight, step by step")
+        left, right = st.columns(2)
+        with left:
+            blocks.number_table(terms, alt="The dot product term by term")
+        with right:
+            blocks.number_table(softmax, alt="The softmax over the row")
 
 
 def word_in_words(word: str, effect: pd.DataFrame) -> None:
@@ -105,8 +152,36 @@ def word_in_words(word: str, effect: pd.DataFrame) -> None:
     most = int(np.log(factors).abs().idxmax())  # half as likely is as large an effect as twice as likely
     st.html(
         f"<p><b>{for_html(word)}</b> has probability {written(effect['probability'][0])}, rank {effect['rank'][0]:,} "
-        f"of the "
-        f"vocabulary. Head {most} matters most for it: without that head its probability is "
-        f"{written(factors[most], 2)} times "
-        "as large.</p>"
+        f"of the vocabulary. Head {most} matters most for it: without that head its probability is "
+        f"{written(factors[most], 2)} times as large.</p>"
     )
+
+
+def word_alone(word: str, probability: float, rank: int) -> None:
+    """Say how likely one word is to a model without heads."""
+    st.write(f"**{for_markdown(word)}**: probability {written(probability)}, rank {count(rank)}.")
+
+
+# On a projector
+
+
+def note_of_the_teacher() -> None:
+    """Draw the teacher's own line above the picture; the frame and the controls are put away."""
+    st.html(f'<style>{_PROJECTED}</style><p class="note"><bdi>{html.escape(address.held("note"))}</bdi></p>')
+
+
+def present_button(presenting: bool) -> None:
+    """Draw the button that shows the picture alone and large, and what a teacher may write above it."""
+    if presenting:
+        st.button("Leave the projection", on_click=address.choose, args=["present", False], type="tertiary")
+        return
+    with st.popover("Project it", type="tertiary", icon=":material/present_to_all:"):
+        address.field("note", "A line of yours above the picture")
+        st.button("Show it large, alone", on_click=address.choose, args=["present", True], type="primary")
+
+
+_PROJECTED = """
+[data-testid="stHeader"], .st-key-shared, .checks { display: none !important; }
+.block-container { padding-top: 1rem !important; }
+.note { font-size: 2rem; font-weight: 600; margin: 0; }
+"""

@@ -1,0 +1,394 @@
+// The heads' picture: where each head looks, as cells or as lines, and the likeliest next words beside it.
+// Follows wordlm/ui/heads.py, which says what `data` holds; tests/browser/test_heads_browser.py holds the two together.
+// Words are written as text, never as markup.
+
+const CHOSEN = "#e4572e";
+const SCALES = {
+  root: { name: "square root", share: (w) => Math.sqrt(w), ticks: [0, 0.05, 0.25, 0.5, 1] },
+  even: { name: "against looking evenly", share: (w, keys) => Math.log2(Math.max(w * keys, 1)) / 4, ticks: [1, 2, 4, 8, 16] },
+  absolute: { name: "0 to 1", share: (w) => w, ticks: [0, 0.25, 0.5, 0.75, 1] },
+  "per view": { name: "0 to the largest", share: (w, keys, largest) => w / largest, ticks: null },
+  logarithmic: { name: "logarithmic", share: (w) => 1 + Math.log10(Math.max(w, 1e-4)) / 4, ticks: [0.0001, 0.001, 0.01, 0.1, 1] },
+};
+
+export const written = (w) => (w > 0 && w < 0.001 ? "< 0.001" : w.toFixed(3));
+
+// Row i of a head holds i + 1 weights, one row after the other.
+export const rowStart = (i) => (i * (i + 1)) / 2;
+
+export function unpack(base64) {
+  const bytes = Uint8Array.from(atob(base64), (c) => c.charCodeAt(0));
+  return new Float32Array(bytes.buffer);
+}
+
+// What is shown of a row's weights: all, without the first key, or that with the rest scaled up to 1.
+export function shownRow(row, first) {
+  if (first === "shown" || row.length < 2) return Array.from(row);
+  const rest = row.slice(1).reduce((sum, w) => sum + w, 0);
+  return Array.from(row, (w, key) => (key === 0 ? NaN : first.endsWith("up") && rest > 0 ? w / rest : w));
+}
+
+// The colour of a weight: from nothing, which is the page's own background, to the head's hue; grey where less than even.
+export function colour(w, keys, hue, scale, largest) {
+  if (!(w >= 0)) return null;
+  const rgb = [1, 3, 5].map((i) => parseInt(hue.slice(i, i + 2), 16)).join(" ");
+  if (scale === "even" && w * keys < 1) return `rgb(128 128 128 / ${(0.35 * (1 - w * keys)).toFixed(3)})`;
+  const share = Math.min(1, Math.max(0, SCALES[scale].share(w, keys, largest)));
+  return `rgb(${rgb} / ${share.toFixed(3)})`;
+}
+
+// Black or white on a strong colour; the page's own ink on a faint one.
+function inkOn(tint, hue) {
+  if (!tint || Number(tint.split("/")[1].slice(0, -1)) < 0.6 || tint.startsWith("rgb(128")) return {};
+  const [r, g, b] = [1, 3, 5].map((i) => parseInt(hue.slice(i, i + 2), 16));
+  return { color: 0.299 * r + 0.587 * g + 0.114 * b > 120 ? "#000" : "#fff", textShadow: "none" };
+}
+
+const element = (name, properties = {}, children = []) => {
+  const made = document.createElement(name);
+  const { style, data, aria, ...rest } = properties;
+  Object.assign(made, rest);
+  Object.assign(made.style, style);
+  for (const [key, value] of Object.entries(aria ?? {})) made.setAttribute(key === "role" ? key : `aria-${key}`, value);
+  Object.assign(made.dataset, data);
+  made.append(...children);
+  return made;
+};
+
+// The number before the word, whatever the direction of the word.
+const label = (word) => element("bdi", { dir: "ltr", textContent: word.label });
+
+export default function ({ data, parentElement, setTriggerValue }) {
+  const root = parentElement.querySelector(".heads");
+  const weights = unpack(data.rows);
+  const size = rowStart(data.words.length);
+  const row = (head, query) =>
+    shownRow(weights.subarray(head * size + rowStart(query), head * size + rowStart(query + 1)), data.first);
+  const view = { data, root, row, n: data.words.length, choose: (values) => setTriggerValue("chosen", values) };
+  view.largest = largestShown(view);
+  const focused = (root.getRootNode().activeElement ?? document.activeElement)?.dataset?.focus;
+  const draw = () => {
+    view.width = root.clientWidth || 800;
+    root.classList.toggle("large", data.large);
+    root.replaceChildren(
+      strip(view),
+      element("div", { className: "said" }, [answer(view), controls(view)]),
+      element("div", { className: "below" }, [data.form === "lines" ? lines(view) : squares(view), next(view)]),
+      legend(view),
+    );
+    place(view);
+    if (focused) root.querySelector(`[data-focus="${CSS.escape(focused)}"]`)?.focus();
+  };
+  draw();
+  const resized = new ResizeObserver(() => {
+    if (Math.abs((root.clientWidth || 800) - view.width) > 1) draw();
+  });
+  resized.observe(root);
+  const keys = (event) => {
+    const typing = event.composedPath()[0]?.matches?.("input, textarea, select, [contenteditable]");
+    const head = Number(event.key) - 1;
+    if (data.large && !typing && head >= 0 && head < data.heads.length) view.choose({ head });
+  };
+  document.addEventListener("keydown", keys);
+  return () => {
+    resized.disconnect();
+    document.removeEventListener("keydown", keys);
+  };
+}
+
+function largestShown({ data, row, n }) {
+  let largest = 0;
+  // The first row has one key and weight 1 in every prompt; it would set the largest everywhere.
+  for (const head of data.heads.keys())
+    for (let query = 1; query < n; query++) for (const w of row(head, query)) if (w > largest) largest = w;
+  return largest || 1;
+}
+
+function controls({ data, choose }) {
+  const group = (name, title, options) =>
+    element("fieldset", {}, [
+      element("legend", { textContent: title }),
+      ...Object.entries(options).map(([value, text]) =>
+        element("button", {
+          type: "button",
+          textContent: text,
+          aria: { pressed: data[name] === value },
+          data: { focus: `${name}-${value}` },
+          onclick: () => choose({ [name]: value }),
+        }),
+      ),
+    ]);
+  const scale = element("select", { data: { focus: "scale" }, onchange: (event) => choose({ scale: event.target.value }) });
+  for (const [value, { name }] of Object.entries(SCALES))
+    scale.append(element("option", { value, textContent: name, selected: value === data.scale }));
+  const first = element("select", { data: { focus: "first" }, onchange: (event) => choose({ first: event.target.value }) });
+  for (const value of ["shown", "left out", "left out, rest scaled up"])
+    first.append(element("option", { value, textContent: value, selected: value === data.first }));
+  const menu = element("details", { className: "more", open: false }, [
+    element("summary", { textContent: "Colours and more", data: { focus: "more" } }),
+    element("div", {}, [
+      element("label", { textContent: "Colours " }, [scale]),
+      element("label", { textContent: `Column of ${data.words[0].label} ` }, [first]),
+    ]),
+  ]);
+  return element("div", { className: "controls" }, [
+    group("form", "See them as", { cells: "cells", lines: "lines" }),
+    menu,
+  ]);
+}
+
+// The chosen word's row lifted out: a column a word, a line a head. On a narrow screen a line a word, a column a head.
+function strip(view) {
+  const { data, row, n, choose } = view;
+  view.names = data.large ? 150 : 112;
+  const column = (view.width - view.names - 6) / n - 1;
+  view.across = column >= 12;
+  view.column = view.across
+    ? Math.min(data.large ? 120 : 92, column)
+    : Math.min(56, (view.width - 120) / data.heads.length - 1);
+  const grid = element("div", { className: `strip ${view.across ? "across" : "down"} ${data.heads.length > 4 ? "many-heads" : ""}`, aria: { role: "group", label: "Words" } });
+  const put = (item, word, head) => {
+    item.style.gridArea = view.across ? `${head + 2} / ${word + 2}` : `${word + 2} / ${head + 2}`;
+    grid.append(item);
+  };
+  grid.style.setProperty("--column", `${view.column}px`);
+  grid.style.setProperty("--names", `${view.across ? view.names : 120}px`);
+  grid.style.setProperty("--count", view.across ? n : data.heads.length);
+  const longest = Math.max(...data.words.map((word) => Math.min(14, word.typed.length)));
+  const upright = view.across && longest * 7.5 + 8 > view.column;
+  grid.classList.toggle("upright", upright);
+  grid.style.setProperty("--words", upright ? `${Math.max(30, 7 * longest)}px` : "auto");
+  for (const [i, word] of data.words.entries()) {
+    const item = element(
+      "button",
+      {
+        type: "button",
+        className: `word ${word.sort}`,
+        title: `${word.label}: the model reads ${word.token}`,
+        aria: { pressed: i === data.query, label: `${word.label}, number ${word.id} of the vocabulary` },
+        data: { focus: `word-${i}`, word: i },
+        onclick: () => choose({ query: i }),
+      },
+      [element("bdi", { textContent: word.typed })],
+    );
+    put(item, i, -1);
+  }
+  for (const [h, head] of data.heads.entries()) {
+    put(headName(view, h), -1, h);
+    const shown = row(h, data.query);
+    for (let key = 0; key <= data.query; key++) {
+      const w = shown[key];
+      const tint = head.on ? colour(w, data.query + 1, head.hue, data.scale, view.largest) : null;
+      const cell = element("button", {
+        type: "button",
+        className: "cell",
+        tabIndex: -1,
+        title: `head ${h + 1}: ${data.words[data.query].label} looks at ${data.words[key].label}, ${w >= 0 ? written(w) : "left out"}`,
+        textContent: w >= 0 && view.column >= 42 ? written(w).replace("< 0.001", "·") : "",
+        style: { background: tint ?? "none", ...inkOn(tint, head.hue) },
+        data: { head: h, key },
+        onclick: () => choose({ head: h, key, query: data.query }),
+      });
+      cell.classList.toggle("picked", h === data.head && key === data.key);
+      put(cell, key, h);
+    }
+  }
+  return grid;
+}
+
+function headName({ data, choose }, h) {
+  const head = data.heads[h];
+  const name = element("button", {
+    type: "button",
+    className: "name",
+    aria: { pressed: h === data.head },
+    title: `Choose head ${h + 1}`,
+    data: { focus: `head-${h}` },
+    onclick: () => choose({ head: h }),
+  }, [element("i", { style: { background: head.hue } }), `head ${h + 1}`]);
+  const on = element("input", {
+    type: "checkbox",
+    checked: head.on,
+    title: head.on ? `Switch head ${h + 1} off` : `Switch head ${h + 1} on`,
+    aria: { role: "switch", label: `head ${h + 1} on` },
+    data: { focus: `on-${h}` },
+    onchange: () => choose({ toggled: h }),
+  });
+  return element("span", { className: `head ${head.on ? "" : "off"}` }, [name, on]);
+}
+
+function answer({ data, row }) {
+  const { head, query, key } = data;
+  const line = element("p", { className: "answer", aria: { role: "status" } });
+  const w = row(head, query)[key];
+  if (!(w >= 0)) return line;
+  line.append(
+    element("i", { style: { background: data.heads[head].hue } }),
+    `head ${head + 1}: `, label(data.words[query]), " looks at ", label(data.words[key]), ", ",
+    element("b", { textContent: written(w) }),
+    ` = softmax of ${data.scores[head][key].toFixed(2).replace("-", "−")} over ${data.reads} words`,
+    data.beyond[head] > 0 ? `; ${written(data.beyond[head])} falls on earlier words that the picture no longer shows` : "",
+  );
+  return line;
+}
+
+// One square a head, each word's row as it is when that word is the last one read. Of many heads, one is large.
+function squares(view) {
+  const { data, n } = view;
+  const many = data.heads.length > 4;
+  const room = view.width > 700 ? view.width - 300 : view.width;
+  const narrow = view.width <= 700;
+  const large = Math.min(data.large ? 420 : data.heads.length === 1 || many ? 270 : 190, room);
+  view.labels = Math.min(70, 10 + 7 * Math.max(...data.words.map((word) => word.typed.length)));
+  const each = narrow && !many
+    ? Math.min(360, view.width - view.labels - 10)
+    : many
+      ? Math.max(60, Math.min(118, (room - large - view.labels) / Math.ceil(data.heads.length / 2) - 12))
+      : Math.min(large, (room - view.labels) / data.heads.length - 14);
+  const box = element("div", { className: "squares" });
+  const shown = narrow && !many ? [data.head] : [...data.heads.keys()];
+  if (many) box.append(square(view, data.head, large, { rows: true }));
+  const rest = many ? element("div", { className: "many" }) : box;
+  for (const h of shown) rest.append(square(view, h, each, { small: many, rows: h === shown[0] }));
+  if (many) box.append(rest);
+  return box;
+}
+
+function square(view, h, side, { small = false, rows = false }) {
+  const { data, row, n, choose } = view;
+  const head = data.heads[h];
+  const cell = side / n;
+  const canvas = element("canvas", { tabIndex: -1, aria: { role: "img", label: `Head ${h + 1}: row is the word that looks, column the word that is looked at` } });
+  const ratio = window.devicePixelRatio || 1;
+  canvas.width = canvas.height = Math.round(side * ratio);
+  Object.assign(canvas.style, { width: `${side}px`, height: `${side}px` });
+  const draw = canvas.getContext("2d");
+  draw.scale(ratio, ratio);
+  draw.fillStyle = "rgb(128 128 128 / 0.09)";
+  for (let query = 0; query < n; query++) draw.fillRect(0, query * cell, (query + 1) * cell, cell + 0.5);
+  const gap = cell > 9 ? 1 : 0;
+  for (let query = 0; query < n; query++)
+    row(h, query).forEach((w, key) => {
+      const tint = colour(w, query + 1, head.hue, data.scale, view.largest);
+      if (!tint) return;
+      draw.fillStyle = tint;
+      draw.fillRect(key * cell, query * cell, cell - gap + (gap ? 0 : 0.3), cell - gap + (gap ? 0 : 0.3));
+    });
+  draw.strokeStyle = CHOSEN;
+  draw.lineWidth = small ? 1 : 1.5;
+  draw.strokeRect(0.75, data.query * cell + 0.75, (data.query + 1) * cell - 1.5, Math.max(1.5, cell - 1.5));
+  if (h === data.head && data.key <= data.query) {
+    draw.fillStyle = "rgb(228 87 46 / 0.13)";
+    draw.fillRect(data.key * cell, data.key * cell, cell, side - data.key * cell);
+    draw.lineWidth = 3;
+    draw.strokeRect(data.key * cell + 1, data.query * cell + 1, Math.max(3, cell - 2), Math.max(3, cell - 2));
+  }
+  const at = (event) => [event.offsetY, event.offsetX].map((place) => Math.min(n - 1, Math.floor((place / side) * n)));
+  canvas.onmousemove = (event) => {
+    const [query, key] = at(event);
+    const w = key <= query ? row(h, query)[key] : NaN;
+    canvas.title = w >= 0 ? `head ${h + 1}: ${data.words[query].label} looks at ${data.words[key].label}, ${written(w)}` : "";
+  };
+  canvas.onclick = (event) => {
+    const [query, key] = at(event);
+    choose(small ? { head: h } : key <= query ? { head: h, query, key } : { head: h, query });
+  };
+  const readable = !small && cell >= 12;
+  const words = (className) =>
+    element("div", { className, style: { [className === "rows" ? "height" : "width"]: `${side}px` }, aria: { hidden: true } },
+      data.words.map((word) => element("bdi", { textContent: word.typed, style: { [className === "rows" ? "height" : "width"]: `${cell}px` } })));
+  const most = row(h, data.query).reduce((best, w, key, all) => (w > (all[best] ?? -1) ? key : best), 0);
+  const figure = element("figure", { className: `square ${h === data.head ? "chosen" : ""} ${head.on ? "" : "off"}`, style: { "--hue": head.hue } }, [
+    element("figcaption", {}, small
+      ? [element("button", { type: "button", textContent: `${h + 1}`, aria: { pressed: h === data.head, label: `head ${h + 1}` }, data: { focus: `small-${h}` }, onclick: () => choose({ head: h }) })]
+      : [element("b", { textContent: `head ${h + 1}` }), element("span", {}, ["looks most at ", label(data.words[most]), `, ${written(row(h, data.query)[most])}`])]),
+    element("div", { className: "plot" }, [readable && rows ? words("rows") : "", canvas, readable ? words("columns") : ""]),
+  ]);
+  figure.style.setProperty("--hue", head.hue);
+  return figure;
+}
+
+// The same weights as lines: from the word that looks, below, to the words that it looks at, above.
+function lines(view) {
+  const { data, row, n } = view;
+  const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+  const side = view.across ? n * (view.column + 1) : n * 22;
+  const reach = view.across ? 210 : Math.min(220, view.width - 130);
+  const at = (word, looks) => {
+    const along = (word + 0.5) * (side / n);
+    return view.across ? [along, looks ? reach - 4 : 4] : [looks ? reach - 4 : 4, along];
+  };
+  svg.setAttribute("class", "lines");
+  svg.setAttribute("width", view.across ? side : reach);
+  svg.setAttribute("height", view.across ? reach : side);
+  svg.setAttribute("role", "img");
+  svg.setAttribute("aria-label", "Lines from each word to the words that it looks at; a thicker line is a larger weight");
+  const line = (h, query, key, w, strength) => {
+    const path = document.createElementNS("http://www.w3.org/2000/svg", "path");
+    const [[x0, y0], [x1, y1]] = [at(query, true), at(key, false)];
+    const shift = (h - (data.heads.length - 1) / 2) * Math.min(5, view.column / (data.heads.length + 1));
+    const [dx, dy] = view.across ? [shift, 0] : [0, shift];
+    const bend = view.across ? `${x0 + dx} ${(y0 + y1) / 2} ${x1 + dx} ${(y0 + y1) / 2}` : `${(x0 + x1) / 2} ${y0 + dy} ${(x0 + x1) / 2} ${y1 + dy}`;
+    path.setAttribute("d", `M ${x0 + dx} ${y0 + dy} C ${bend} ${x1 + dx} ${y1 + dy}`);
+    path.setAttribute("fill", "none");
+    path.setAttribute("stroke", data.heads[h].hue);
+    path.setAttribute("stroke-width", Math.max(0.6, 9 * w * (strength < 1 ? 0.4 : 1)));
+    path.setAttribute("stroke-opacity", strength * Math.min(1, 0.12 + Math.sqrt(w)));
+    svg.append(path);
+  };
+  for (const [h, head] of data.heads.entries()) {
+    if (!head.on) continue;
+    for (let query = 0; query < n; query++) {
+      const strength = query === data.query ? 1 : n <= 24 ? 0.12 : 0;
+      if (strength) row(h, query).forEach((w, key) => w > 0.005 && line(h, query, key, w, strength));
+    }
+  }
+  const looks = element("div", { className: `looks ${view.across ? "across" : "down"}`, aria: { hidden: true } },
+    data.words.map((word, i) => element("bdi", { textContent: word.typed, className: i === data.query ? "query" : "" })));
+  looks.style.setProperty("--column", `${view.across ? view.column + 1 : 22}px`);
+  return element("div", { className: `linked ${view.across ? "across" : "down"}`, style: { marginLeft: view.across ? `${view.names}px` : 0 } },
+    view.across ? [svg, looks] : [svg, looks]);
+}
+
+function next(view) {
+  const { data } = view;
+  const top = Math.max(...data.next.map((word) => Math.max(word.before, word.after ?? 0)));
+  const changed = data.next.some((word) => word.after !== null);
+  const list = element("ol", {}, data.next.map((word) =>
+    element("li", {}, [
+      element("button", { type: "button", title: "Why this word?", data: { focus: `next-${word.word}` }, onclick: () => view.choose({ word: word.word }) }, [element("bdi", { textContent: word.word })]),
+      element("span", { className: "bar" }, [
+        changed ? element("i", { className: "before", style: { width: `${(100 * word.before) / top}%` } }) : "",
+        element("i", { style: { width: `${(100 * (word.after ?? word.before)) / top}%` } }),
+      ]),
+      element("span", { className: "number", textContent: changed ? `${written(word.after)} (was ${written(word.before)})` : written(word.before) }),
+    ])));
+  return element("section", { className: "next" }, [
+    element("h4", {}, ["Next word after ", element("bdi", { textContent: data.words[data.query].typed }), changed ? ` without ${data.off}` : ""]),
+    list,
+  ]);
+}
+
+function legend({ data, largest }) {
+  const scale = SCALES[data.scale];
+  const ticks = scale.ticks ?? [0, largest / 4, largest / 2, (3 * largest) / 4, largest];
+  const hue = data.heads[data.head].hue;
+  const even = data.scale === "even";
+  return element("div", { className: "legend" }, [
+    element("span", { textContent: `Row: the word that looks. Column: the word that is looked at. Colour: weight, ${scale.name}` }),
+    ...ticks.map((tick) => element("span", {}, [
+      element("i", { style: { background: even ? colour(tick / 10, 10, hue, "even", 1) : colour(tick, 10, hue, data.scale, largest) } }),
+      even ? `${tick} ×` : tick === 0 ? "0" : String(+tick.toPrecision(2)),
+    ])),
+    data.first === "shown" ? "" : element("span", { textContent: `first column ${data.first}` }),
+  ]);
+}
+
+// A pressed word or cell of a long strip stays in sight.
+function place({ root }) {
+  const box = root.querySelector(".strip");
+  const chosen = root.querySelector('.word[aria-pressed="true"]');
+  if (!box || !chosen) return;
+  if (box.scrollWidth > box.clientWidth + 2) box.scrollLeft = chosen.offsetLeft - box.clientWidth / 2;
+  if (box.scrollHeight > box.clientHeight + 2) box.scrollTop = chosen.offsetTop - box.clientHeight / 2;
+}
