@@ -1,138 +1,136 @@
-from wordlm.ui.shell import inside_app
+from wordlm.ui.shell import PageEnds, inside_app
 
 inside_app()
 
-import pandas as pd
 import streamlit as st
 
 from wordlm.bundled import SEEDS
-from wordlm.compare import head_distances
-from wordlm.head_measures import MEASURES, head_measures
+from wordlm.compare import beside_each_other, blend_table, distance_table, partner_table, surprisal_table
+from wordlm.head_measures import MEASURES, measures_beside
 from wordlm.inspection import weight_table
-from wordlm.ui import blocks, charts, controls
+from wordlm.ui import address, blocks, charts, controls
 from wordlm.ui import compare as view
 from wordlm.ui.glossary import explain
 from wordlm.ui.resources import (
     checkpoint,
+    comparison_of,
     inspection_of,
     likeness_of,
     model_of,
     probabilities_of,
+    rows_drawn_of,
     scores_of,
     vocabulary_of,
 )
 
 choice = controls.shared_choice()
 prompt, a = choice.prompt, choice.checkpoint
-
-st.subheader("How do two models read the same prompt?")
-explain("A is the model chosen above. Choose B here; the prompt stays the same for both.")
 controls.say_other_seed(choice)
-b = controls.choose_other_model(a)
-pair = {f"A: {a.name}": a, f"B: {b.name}": b}
-tables, figures = {}, {}
+with st.container(key="b_controls", horizontal=True, vertical_alignment="bottom"):
+    b = controls.choose_other_model(a)
+    heads = controls.choose_two_heads(a, b) if a.heads and b.heads and a != b else None
+if a == b:
+    st.info("A and B are the same model, so there is nothing to compare. Choose another one for B, or train a second.")
+    raise PageEnds
 
-st.subheader("Where does each look?")
-with st.container(key="picture_controls", horizontal=True, vertical_alignment="bottom"):
-    query = controls.choose_query(prompt)
-    scale = controls.choose_scale()
+query = controls.held_query(prompt)
 reading = prompt.up_to(query)
-with_heads = {name: inspection_of(c, reading.ids) for name, c in pair.items() if c.heads}
-for name in pair.keys() - with_heads.keys():
-    st.info(f"{name} has no heads, so it has no row here. Choose a number of heads for it to see where they look.")
-if with_heads:
-    rows = weight_table(with_heads, reading)
-    figures["Weights of the chosen query"] = charts.row_heatmap(rows.drop(columns="sum"), scale)
-    tables["Weights of the chosen query"] = rows
-    st.caption(f"The weights of {blocks.quoted(prompt, query)} when it is the last word read, one line a head.")
-    blocks.picture_and_table(
-        figures["Weights of the chosen query"],
-        rows,
-        "rows",
-        index=True,
-        alt="The weights of the query, one row a head",
-    )
-    measures = pd.concat(
-        {name: head_measures(model_of(pair[name]), seen) for name, seen in with_heads.items()},
-        names=["model", None],
-    ).reset_index(level=0)
-    view.say_rows(with_heads, reading)
-    blocks.check_strip(*(seen.checks for seen in with_heads.values()))
-    blocks.see_for_yourself()
-    explain("How each head spreads these weights.")
-    blocks.number_table(measures, alt="How each head spreads its weights", help=MEASURES)
-    tables["How each head spreads its weights"] = measures
-
-st.subheader("What does each expect next?")
-expected = view.compare_next_words(
-    {name: probabilities_of(c, reading.ids) for name, c in pair.items()}, vocabulary_of(a)
-)
-tables["Next words"] = expected
-
-st.subheader("Which typed words surprise each?")
-explain(
-    "The *surprisal* of a word is −ln of its probability, in nats, when the model has read only what stands before it: "
-    "0 for a word it was sure of. The first word follows the start mark alone."
-)
-if prompt.word_labels:
-    surprisals = {name: scores_of(c, choice.word_ids, prompt.first_word).losses for name, c in pair.items()}
-    figures["Surprisal of each typed word"] = charts.paired_bars(
-        list(prompt.word_labels), surprisals, "surprisal, nats"
-    )
-    tables["Surprisal of each typed word"] = view.compare_surprisal(prompt, surprisals, figures)
+names = [f"A: {a.name}", f"B: {b.name}"]
+pair = list(zip(names, (a, b), strict=True))
+probabilities = [probabilities_of(one, reading.ids) for one in (a, b)]
+words = beside_each_other(*probabilities, vocabulary_of(a))
+view.say_how_they_differ(a, b, prompt, query, words, comparison_of())
+if heads:
+    rows = [rows_drawn_of(one, prompt).weights[head] for one, head in zip((a, b), heads, strict=True)]
+    view.two_heads(prompt, rows, heads, (a, b), query, words, controls.held_look(prompt, query, rows[0][query]))
 else:
-    st.info("The prompt is empty, so there is no word to be surprised by. Type some words above.")
-
-st.subheader("Is one head a blend of four?")
-explain(f"The same prompt and query with seed {choice.seed}: the row of one head, the rows of four, and their mean.")
-bundled = choice.bundled_prompt.up_to(query)
-one, four = (inspection_of(checkpoint(model, choice.seed), bundled.ids) for model in "14")
-blend = weight_table({"one head": one, "four heads": four}, bundled).drop(columns="sum")
-blend.loc["mean of the four"] = blend.iloc[1:].mean()
-figures["One head beside four"] = charts.row_heatmap(blend, scale)
-tables["One head beside four"] = blend
-blocks.picture_and_table(
-    figures["One head beside four"],
-    blend,
-    "blend",
-    index=True,
-    alt="One head's row, the four heads' rows and their mean",
-)
-distances = pd.DataFrame(head_distances(blend.to_numpy()), index=blend.index, columns=blend.index)
-explain("How far apart the rows are: the Jensen-Shannon distance, 0 for equal rows, 1 for rows without overlap.")
-figures["Distances of the rows"] = charts.matrix_heatmap(distances, rows="row", columns="row", unit="distance, 0 to 1")
-tables["Distances of the rows"] = distances
-view.say_closest(distances)
-blocks.picture_and_table(
-    figures["Distances of the rows"], distances, "distances", index=True, alt="Jensen-Shannon distances of the rows"
-)
-
-st.subheader("A head's name does not travel")
-explain(
-    "Four heads, trained three times from another random start (seed). Heads are matched by how alike their rows are "
-    "over eight texts: 1 minus the mean Jensen-Shannon distance, 1 for heads that always look alike. "
-    "Each head gets one partner, so that all the pairs together are as alike as can be."
-)
-first = checkpoint("4", SEEDS[0])
-partners = view.partner_table(first, {s: likeness_of(first, checkpoint("4", s)) for s in SEEDS[1:]})
-view.say_partners(partners, SEEDS)
-blocks.number_table(partners, alt="Which head of another seed each head is matched with")
-tables["Heads matched across seeds"] = partners
-for seed in SEEDS[1:]:
-    names = [f"head {head + 1}" for head in range(4)]
-    likeness = pd.DataFrame(likeness_of(first, checkpoint("4", seed)), index=names, columns=names)
-    name = f"Likeness of heads, seed {SEEDS[0]} and seed {seed}"
-    figures[name] = charts.matrix_heatmap(
-        likeness, rows=f"seed {SEEDS[0]}", columns=f"seed {seed}", unit="likeness, 0 to 1"
+    st.info(
+        "The MLP has no attention, so it has no picture here. Choose a number of heads for both to see where they look."
     )
-    tables[name] = likeness
-    blocks.picture_and_table(figures[name], likeness, f"likeness_{seed}", index=True, alt=name)
+    st.plotly_chart(
+        view.next_words_of_two(words, names), key="next_ab", config=charts.MENU, alt="Next words of A and B"
+    )
 
-used = [*dict.fromkeys([a, b, *(checkpoint(m, choice.seed) for m in "14"), *(checkpoint("4", s) for s in SEEDS)])]
-blocks.take_away(
-    blocks.file_stem("compare", choice.checkpoint.title, choice.text),
-    "Two models side by side",
-    choice.text,
-    used,
-    lambda: (tables, figures),
-)
+surprise, one_and_four, across_seeds, in_numbers = address.tabs("compared")
+with surprise:
+    if surprise.open and prompt.word_labels:
+        explain(
+            "The *surprisal* of a word is −ln of its probability, in nats, when the model has read only what stands "
+            "before it: 0 for a word it was sure of. The first word follows the start mark alone."
+        )
+        losses = {name: scores_of(one, choice.word_ids, prompt.first_word).losses for name, one in pair}
+        table = surprisal_table(prompt.word_labels, losses)
+        view.say_surprisal(table)
+        figure = charts.paired_bars(list(prompt.word_labels), losses, "surprisal, nats")
+        blocks.picture_and_table(
+            figure, table, "surprisal", alt="Surprisal of each typed word under A and B", decimals=4
+        )
+    elif surprise.open:
+        st.info("The prompt is empty, so there is no word to be surprised by. Type some words above.")
+with one_and_four:
+    if one_and_four.open:
+        explain(f"The same word with seed {choice.seed}: the row of one head, the rows of four, and their mean.")
+        bundled = choice.bundled_prompt.up_to(query)
+        blend = blend_table(*(inspection_of(checkpoint(model, choice.seed), bundled.ids) for model in "14"), bundled)
+        scale = address.chosen("scale")
+        blocks.picture_and_table(
+            charts.row_heatmap(blend, scale),
+            blend,
+            "blend",
+            index=True,
+            alt="One head's row, the four heads' rows and their mean",
+        )
+        distances = distance_table(blend)
+        view.say_closest(distances)
+        explain(
+            "How far apart the rows are: the Jensen-Shannon distance, 0 for equal rows, 1 for rows without overlap."
+        )
+        figure = charts.matrix_heatmap(distances, rows="row", columns="row", unit="distance, 0 to 1")
+        alt = "Jensen-Shannon distances of the rows"
+        blocks.picture_and_table(figure, distances, "distances", index=True, alt=alt)
+with across_seeds:
+    if across_seeds.open:
+        explain(
+            "Four heads, trained three times from another random start (seed). Heads are matched by how alike their "
+            "rows "
+            "are over eight texts: 1 minus the mean Jensen-Shannon distance. Each head gets one partner, so that all "
+            "the "
+            "pairs together are as alike as can be."
+        )
+        first = checkpoint("4", SEEDS[0])
+        likeness = {seed: likeness_of(first, checkpoint("4", seed)) for seed in SEEDS[1:]}
+        partners = partner_table(SEEDS[0], likeness)
+        view.say_partners(partners, SEEDS)
+        blocks.number_table(partners, alt="Which head of another seed each head is matched with")
+        for seed, table in likeness.items():
+            view.likeness(table, SEEDS[0], seed)
+with in_numbers:
+    if in_numbers.open:
+        seen = {name: inspection_of(one, reading.ids) for name, one in pair if one.heads}
+        if seen:
+            blocks.number_table(weight_table(seen, reading), index=True, alt="The weights of the query, one row a head")
+            models = [model_of(one) for one in (a, b) if one.heads]
+            blocks.number_table(measures_beside(models, seen), alt="How each head spreads its weights", help=MEASURES)
+            blocks.check_strip(*(one.checks for one in seen.values()))
+            blocks.see_for_yourself()
+        blocks.number_table(words, alt="The likeliest next words under A and B")
+
+
+def collect() -> blocks.Collected:
+    losses = {name: scores_of(one, choice.word_ids, prompt.first_word).losses for name, one in pair}
+    seen = {name: inspection_of(one, reading.ids) for name, one in pair if one.heads}
+    tables = {"Next words": words, "Surprisal of each typed word": surprisal_table(prompt.word_labels, losses)}
+    figures = {
+        "Surprisal of each typed word": charts.paired_bars(list(prompt.word_labels), losses, "surprisal, nats"),
+        "Next words": view.next_words_of_two(words, names),
+    }
+    if seen:
+        tables["Weights of the chosen query"] = weights = weight_table(seen, reading)
+        figures["Weights of the chosen query"] = charts.row_heatmap(
+            weights.drop(columns="sum"), address.chosen("scale")
+        )
+    return tables, figures
+
+
+stem = blocks.file_stem("compare", a.title, "with", b.title, choice.text)
+blocks.take_away(stem, "Two models side by side", choice.text, [a, b], collect)

@@ -12,7 +12,7 @@ from wordlm.starts import EXAMPLES
 from wordlm.ui import address, blocks, charts, components, controls
 from wordlm.ui import explore as view
 from wordlm.ui.glossary import explain
-from wordlm.ui.heads import Look, heads_picture
+from wordlm.ui.heads import Look, heads_picture, panes_of
 from wordlm.ui.resources import inspection_of, model_of, probabilities_of, rows_drawn_of, vocabulary_of
 
 choice = controls.shared_choice()
@@ -55,8 +55,7 @@ else:
     heads_picture(
         prompt,
         whole.weights if one_reading else rows.weights,
-        whole.scores[:, query, : query + 1] if one_reading else inspection.scores[:, -1, first:],
-        rows.beyond[:, query],
+        panes_of(chosen.heads, off),
         Look(
             query=query,
             head=head,
@@ -64,11 +63,12 @@ else:
             form=address.held("form"),
             scale=address.held("scale"),
             first=address.held("first"),
-            off=off,
             large=presenting,
         ),
-        words.head(8),
+        words.head(8).rename(columns={"probability": "before"}),
         lambda came: controls.choose_in_picture(prompt, came),
+        scores=whole.scores[:, query, : query + 1] if one_reading else inspection.scores[:, -1, first:],
+        beyond=rows.beyond[:, query],
     )
     with st.container(key="below_picture", horizontal=True, vertical_alignment="center"):
         controls.choose_one_reading()

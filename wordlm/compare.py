@@ -4,10 +4,11 @@ import itertools
 from collections.abc import Sequence
 
 import numpy as np
+import pandas as pd
 
-from wordlm.inspection import rows_as_last
+from wordlm.inspection import Inspection, rows_as_last, weight_table
 from wordlm.models import CausalAttentionLM
-from wordlm.text import BOS
+from wordlm.text import BOS, EncodedPrompt, Vocab
 
 
 def jensen_shannon(p: np.ndarray, q: np.ndarray) -> np.ndarray:
@@ -55,6 +56,46 @@ def best_matching(likeness: np.ndarray) -> list[int]:
         raise ValueError(f"at most 8 heads can be matched by trying every pairing, got {heads}")
     pairings = itertools.permutations(range(heads))
     return list(max(pairings, key=lambda columns: sum(likeness[row, column] for row, column in enumerate(columns))))
+
+
+# Tables
+
+
+def beside_each_other(first: np.ndarray, second: np.ndarray, vocab: Vocab, count: int = 10) -> pd.DataFrame:
+    """Return the words likeliest under either of two models, (V,) each: `word`, `before` (A), `after` (B)."""
+    top = np.argsort(-np.maximum(first, second), kind="stable")[:count]
+    return pd.DataFrame({"word": vocab.decode(top.tolist()), "before": first[top], "after": second[top]})
+
+
+def surprisal_table(words: Sequence[str], surprisals: dict[str, np.ndarray]) -> pd.DataFrame:
+    """Return the surprisal of each word under two models in nats, and `B − A`."""
+    table = pd.DataFrame({"word": list(words), **surprisals})
+    first, second = surprisals
+    table["B − A"] = table[second] - table[first]
+    return table
+
+
+def blend_table(one: Inspection, four: Inspection, reading: EncodedPrompt) -> pd.DataFrame:
+    """Return the last word's row under one head, the rows of four, and their mean."""
+    blend = weight_table({"one head": one, "four heads": four}, reading).drop(columns="sum")
+    blend.loc["mean of the four"] = blend.iloc[1:].mean()
+    return blend
+
+
+def distance_table(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the Jensen-Shannon distance of every two rows."""
+    return pd.DataFrame(head_distances(rows.to_numpy()), index=rows.index, columns=rows.index)
+
+
+def partner_table(first: int, likeness: dict[int, np.ndarray]) -> pd.DataFrame:
+    """Return, for each head of seed `first`, its partner at every other seed and how alike the two are."""
+    heads = len(next(iter(likeness.values())))
+    table = pd.DataFrame({f"head, seed {first}": range(1, heads + 1)})
+    for seed, matrix in likeness.items():
+        partners = best_matching(matrix)
+        table[f"partner, seed {seed}"] = [partner + 1 for partner in partners]
+        table[f"likeness, seed {seed}"] = matrix[range(len(partners)), partners]
+    return table
 
 
 # Short, ordinary sentences of the stories' kind, written for this project: on what a head does with them rests

@@ -1,5 +1,7 @@
 """How a head spreads the weights of one word: each measure with its definition, which the page shows as its help."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import pandas as pd
 
@@ -38,3 +40,9 @@ def head_measures(model: CausalAttentionLM, seen: Inspection) -> pd.DataFrame:
             "message norm": np.linalg.norm(added, axis=1),
         }
     )
+
+
+def measures_beside(models: Sequence[CausalAttentionLM], named: dict[str, Inspection]) -> pd.DataFrame:
+    """Return the measures of several models' heads under each other, with the column `model` before them."""
+    tables = {name: head_measures(model, seen) for model, (name, seen) in zip(models, named.items(), strict=True)}
+    return pd.concat(tables, names=["model", None]).reset_index(level=0)

@@ -127,6 +127,8 @@ PARAMETERS: dict[str, Parameter] = {
     "present": Switch(),
     "note": Text("", "all of the line above the picture"),
     "word": Text(),
+    "b_head": OneOf(None, "1"),
+    "compared": OneOf(("Surprise", "One head and four", "Across seeds", "In numbers"), "Surprise"),
     "b": OneOf(None, "1"),
     "b_seed": OneOf(SEEDS, SEEDS[0]),
     "off": Several(),

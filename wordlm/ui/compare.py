@@ -1,56 +1,108 @@
-"""What the Compare page draws: two models side by side, and heads matched across seeds."""
+"""What the Compare page draws: a head of each of two models, their difference, and heads matched across seeds."""
 
 import numpy as np
 import pandas as pd
+import plotly.graph_objects as go
 import streamlit as st
 
-from wordlm.compare import best_matching
-from wordlm.inspection import Inspection
-from wordlm.numbers import written
-from wordlm.text import EncodedPrompt, Vocab
-from wordlm.ui.blocks import number_table, picture_and_table
+from wordlm.numbers import signed, written
+from wordlm.results import mean_interval, paired_differences
+from wordlm.text import EncodedPrompt
+from wordlm.ui import charts, controls
+from wordlm.ui.blocks import picture_and_table
 from wordlm.ui.escape import for_html, label_html
 from wordlm.ui.glossary import say
+from wordlm.ui.heads import Look, Pane, heads_picture
 from wordlm.ui.resources import Checkpoint
 
+HUES = ("#0072B2", "#D55E00")
+"""Of A and of B."""
 
-def say_rows(seen: dict[str, Inspection], reading: EncodedPrompt) -> None:
-    """Say which head of which model looks most sharply from the last word of a reading, and at what."""
-    rows = [(name, head, s.weights[head, -1]) for name, s in seen.items() for head in range(s.heads)]
-    name, head, row = max(rows, key=lambda entry: entry[2].max())
-    st.html(
-        f"<p>Most sharply looks head {head + 1} of {for_html(name)}: <b>{label_html(reading.typed[-1])}</b> at "
-        f"<b>{label_html(reading.labels[int(row.argmax())])}</b>, {written(row.max(), 3)}.</p>"
+
+def say_how_they_differ(
+    a: Checkpoint, b: Checkpoint, prompt: EncodedPrompt, query: int, words: pd.DataFrame, comparison: dict
+) -> None:
+    """Say what each expects after this prompt, and how they compare over the whole test set."""
+    firsts = []
+    for name, column in (("A", "before"), ("B", "after")):
+        best = int(words[column].idxmax())
+        firsts.append(f"{name} expects <b>{for_html(words['word'][best])}</b>, {written(words[column][best], 3)}")
+    said = f"After <b>{label_html(prompt.typed[query])}</b> {' and '.join(firsts)}."
+    st.html(f'<p class="seen">{said} {_over_the_test_set(a, b, comparison)}</p>')
+
+
+def _over_the_test_set(a: Checkpoint, b: Checkpoint, comparison: dict) -> str:
+    if a.is_own or b.is_own:
+        return "That is one prompt; an own model was not scored on the test set."
+    if a.variant == b.variant:
+        return (
+            "They are one kind of model from two random starts; how far seeds lie apart stands on the Benchmark page."
+        )
+    pairs = paired_differences(comparison, a.variant.group, b.variant.group)
+    if len(pairs) < 2:
+        return "That is one prompt."
+    mean, low, high = mean_interval(pairs["difference"].tolist())
+    less = "less" if mean < 0 else "more"
+    decided = "" if low > 0 or high < 0 else ", which may be chance"
+    return (
+        (
+            f"That is one prompt. Over the whole test set {a.title} lose {written(abs(mean))} nats a word {less} than "
+            f"{b.title} "
+            f"(95 % interval {signed(low)} to {signed(high)} over {len(pairs)} seeds{decided})."
+        )
+        .replace("MLP lose", "the MLP loses")
+        .replace("1 head lose", "1 head loses")
     )
 
 
-def compare_next_words(probabilities: dict[str, np.ndarray], vocab: Vocab, count: int = 10) -> pd.DataFrame:
-    """Draw and return the likeliest next words of two models side by side."""
-    either = np.maximum(*probabilities.values())
-    top = np.argsort(-either, kind="stable")[:count]
-    table = pd.DataFrame({"word": vocab.decode(top.tolist()), **{n: p[top] for n, p in probabilities.items()}})
-    firsts = {name: vocab.itos[int(p.argmax())] for name, p in probabilities.items()}
-    said = "; ".join(
-        f"{for_html(name)}: <b>{for_html(word)}</b>, {written(probabilities[name].max(), 3)}"
-        for name, word in firsts.items()
+def two_heads(
+    prompt: EncodedPrompt,
+    rows: list[np.ndarray],
+    heads: tuple[int, int],
+    models: tuple[Checkpoint, Checkpoint],
+    query: int,
+    words: pd.DataFrame,
+    look: Look,
+) -> None:
+    """Draw a head of A, a head of B, as equal squares, and their signed difference."""
+    titles = [
+        f"{name}: {one.title}" + (f", head {head + 1}" if one.heads > 1 else "")
+        for name, one, head in zip("AB", models, heads, strict=True)
+    ]
+    panes = [Pane(title, hue) for title, hue in zip(titles, HUES, strict=True)]
+    heads_picture(
+        prompt,
+        np.stack([*rows, rows[0] - rows[1]]),
+        [*panes, Pane("A − B", HUES[0], negative=HUES[1])],
+        look,
+        words.head(8),
+        lambda came: controls.choose_in_picture(prompt, {k: v for k, v in came.items() if k != "head"}),
+        compared=True,
     )
-    st.html(f"<p>The likeliest next word. {said}.</p>")
-    number_table(table, alt="The likeliest next words under A and B")
-    return table
 
 
-def compare_surprisal(prompt: EncodedPrompt, surprisals: dict[str, np.ndarray], figures: dict) -> pd.DataFrame:
-    """Draw and return the surprisal of each typed word under two models."""
-    table = pd.DataFrame({"word": prompt.word_labels, **surprisals})
-    first, second = surprisals
-    table["B − A"] = table[second] - table[first]
+def next_words_of_two(words: pd.DataFrame, names: list[str]) -> go.Figure:
+    """Return what two models expect, side by side."""
+    labels = [f"{rank} · {word}" for rank, word in enumerate(words["word"], 1)]
+    series = dict(zip(names, (words["before"].to_numpy(), words["after"].to_numpy()), strict=True))
+    return charts.paired_bars(labels, series, "probability")
+
+
+def say_surprisal(table: pd.DataFrame) -> None:
+    """Say how surprised each model is on average, and where they differ most."""
     apart = table["B − A"].abs()
-    means = "; ".join(f"{for_html(name)}: {written(values.mean())}" for name, values in surprisals.items())
+    means = "; ".join(f"{for_html(name)}: {written(table[name].mean())}" for name in table.columns[1:3])
     most = f"They differ most at <b>{label_html(table['word'][apart.idxmax()])}</b>."
     st.html(f"<p>Mean surprisal in nats per word. {means}. {most if apart.any() else 'They do not differ.'}</p>")
-    picture = figures["Surprisal of each typed word"]
-    picture_and_table(picture, table, "surprisal", alt="Surprisal of each typed word under A and B", decimals=4)
-    return table
+
+
+def likeness(matrix: np.ndarray, first: int, second: int) -> None:
+    """Draw how alike the heads of two seeds are."""
+    names = [f"head {head + 1}" for head in range(len(matrix))]
+    table = pd.DataFrame(matrix, index=names, columns=names)
+    figure = charts.matrix_heatmap(table, rows=f"seed {first}", columns=f"seed {second}", unit="likeness, 0 to 1")
+    alt = f"Likeness of heads, seed {first} and seed {second}"
+    picture_and_table(figure, table, f"likeness_{second}", index=True, alt=alt)
 
 
 def say_closest(distances: pd.DataFrame) -> None:
@@ -64,16 +116,6 @@ def say_closest(distances: pd.DataFrame) -> None:
         f"head is "
         "nearer to the mean than to any single head, but not in every row. A mean is smoother, which favours it."
     )
-
-
-def partner_table(first: Checkpoint, likeness: dict[int, np.ndarray]) -> pd.DataFrame:
-    """Return, for each head of `first`, its partner at every other seed and how alike the two are."""
-    table = pd.DataFrame({f"head, seed {first.seed}": range(1, first.heads + 1)})
-    for seed, matrix in likeness.items():
-        partners = best_matching(matrix)
-        table[f"partner, seed {seed}"] = [partner + 1 for partner in partners]
-        table[f"likeness, seed {seed}"] = matrix[range(len(partners)), partners]
-    return table
 
 
 def say_partners(partners: pd.DataFrame, seeds: tuple[int, ...]) -> None:

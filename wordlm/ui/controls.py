@@ -17,6 +17,7 @@ from wordlm.ui.address import LARGEST, LAST
 from wordlm.ui.charts import Scale
 from wordlm.ui.escape import for_markdown
 from wordlm.ui.glossary import explain, open_glossary
+from wordlm.ui.heads import Look
 from wordlm.ui.resources import (
     MODELS,
     Checkpoint,
@@ -167,6 +168,25 @@ def held_off(heads: int) -> tuple[int, ...]:
     return tuple(sorted(int(head) - 1 for head in address.held("without", numbered(heads))))
 
 
+def held_look(prompt: EncodedPrompt, query: int, row: np.ndarray) -> Look:
+    """Return how two models' picture is looked at; `row` (n,) is that of the query in the first of them."""
+    reading = prompt.up_to(query)
+    first = len(reading.ids) - query - 1
+    key = held_key(reading, np.concatenate([np.zeros(first), row[: query + 1]]))
+    look = (address.held(name) for name in ("form", "scale", "first"))
+    return Look(query, 0, max(0, key - first), *look)
+
+
+def choose_two_heads(a: Checkpoint, b: Checkpoint) -> tuple[int, int]:
+    """Let the visitor choose the head of A and the head of B that are set beside each other, from 0."""
+    with st.container(key="two_heads", horizontal=True, vertical_alignment="bottom", width="content"):
+        chosen = [
+            int(address.segments(name, label, numbered(one.heads))) - 1 if one.heads > 1 else 0
+            for name, label, one in (("head", "A: head", a), ("b_head", "B: head", b))
+        ]
+    return chosen[0], chosen[1]
+
+
 def choose_in_picture(prompt: EncodedPrompt, came: dict[str, Any]) -> None:
     """Choose what was pressed in the heads' picture. Call it from a callback; `came` is what the browser sent."""
     if (place := came.get("query")) in range(len(prompt.ids)):
@@ -208,7 +228,7 @@ def choose_scale() -> Scale:
 def choose_other_model(beside: Checkpoint) -> Checkpoint:
     """Let the visitor choose model B beside the shared one, A: any that reads the same ids."""
     offered = models_beside(beside)
-    with st.container(key="other_model", horizontal=True, vertical_alignment="bottom"):
+    with st.container(key="other_model", horizontal=True, vertical_alignment="bottom", width="content"):
         model = address.segments("b", "B: heads", offered, default=_unlike(beside, offered))
         seed = address.segments("b_seed", "B: seed")
     chosen = checkpoint(model, seed)

@@ -12,6 +12,7 @@ const SCALES = {
 };
 
 export const written = (w) => (w > 0 && w < 0.001 ? "< 0.001" : w.toFixed(3));
+export const signed = (w) => (w > 0 ? "+" : "") + w.toFixed(3).replace("-", "−");
 
 // Row i of a head holds i + 1 weights, one row after the other.
 export const rowStart = (i) => (i * (i + 1)) / 2;
@@ -29,7 +30,10 @@ export function shownRow(row, first) {
 }
 
 // The colour of a weight: from nothing, which is the page's own background, to the head's hue; grey where less than even.
-export function colour(w, keys, hue, scale, largest) {
+// A difference has a hue of its own where it is negative.
+export function colour(w, keys, hue, scale, largest, negative = null) {
+  if (negative && w < 0) return colour(-w, keys, negative, scale === "even" ? "root" : scale, largest);
+  if (negative && scale === "even") return colour(w, keys, hue, "root", largest);
   if (!(w >= 0)) return null;
   const rgb = [1, 3, 5].map((i) => parseInt(hue.slice(i, i + 2), 16)).join(" ");
   if (scale === "even" && w * keys < 1) return `rgb(128 128 128 / ${(0.35 * (1 - w * keys)).toFixed(3)})`;
@@ -100,7 +104,7 @@ function largestShown({ data, row, n }) {
   let largest = 0;
   // The first row has one key and weight 1 in every prompt; it would set the largest everywhere.
   for (const head of data.heads.keys())
-    for (let query = 1; query < n; query++) for (const w of row(head, query)) if (w > largest) largest = w;
+    for (let query = 1; query < n; query++) for (const w of row(head, query)) if (Math.abs(w) > largest) largest = Math.abs(w);
   return largest || 1;
 }
 
@@ -140,7 +144,8 @@ function controls({ data, choose }) {
 // The chosen word's row lifted out: a column a word, a line a head. On a narrow screen a line a word, a column a head.
 function strip(view) {
   const { data, row, n, choose } = view;
-  view.names = data.large ? 150 : 112;
+  const title = Math.max(...data.heads.map((head) => head.title.length));
+  view.names = (data.large ? 2 : 1) * Math.max(data.switches ? 112 : 60, 7 * title + (data.switches ? 55 : 30));
   const column = (view.width - view.names - 6) / n - 1;
   view.across = column >= 12;
   view.column = view.across
@@ -178,13 +183,14 @@ function strip(view) {
     const shown = row(h, data.query);
     for (let key = 0; key <= data.query; key++) {
       const w = shown[key];
-      const tint = head.on ? colour(w, data.query + 1, head.hue, data.scale, view.largest) : null;
+      const tint = head.on ? colour(w, data.query + 1, head.hue, data.scale, view.largest, head.negative) : null;
+      const number = head.negative ? signed(w) : w >= 0 ? written(w) : "left out";
       const cell = element("button", {
         type: "button",
         className: "cell",
         tabIndex: -1,
-        title: `head ${h + 1}: ${data.words[data.query].label} looks at ${data.words[key].label}, ${w >= 0 ? written(w) : "left out"}`,
-        textContent: w >= 0 && view.column >= 42 ? written(w).replace("< 0.001", "·") : "",
+        title: `${head.title}: ${data.words[data.query].label} looks at ${data.words[key].label}, ${number}`,
+        textContent: Number.isFinite(w) && view.column >= 42 ? number.replace("< 0.001", "·") : "",
         style: { background: tint ?? "none", ...inkOn(tint, head.hue) },
         data: { head: h, key },
         onclick: () => choose({ head: h, key, query: data.query }),
@@ -202,10 +208,11 @@ function headName({ data, choose }, h) {
     type: "button",
     className: "name",
     aria: { pressed: h === data.head },
-    title: `Choose head ${h + 1}`,
+    title: `Choose ${head.title}`,
     data: { focus: `head-${h}` },
     onclick: () => choose({ head: h }),
-  }, [element("i", { style: { background: head.hue } }), `head ${h + 1}`]);
+  }, [element("i", { style: { background: head.negative ? `linear-gradient(90deg, ${head.hue} 50%, ${head.negative} 50%)` : head.hue } }), head.title]);
+  if (!data.switches) return element("span", { className: "head" }, [name]);
   const on = element("input", {
     type: "checkbox",
     checked: head.on,
@@ -221,10 +228,16 @@ function answer({ data, row }) {
   const { head, query, key } = data;
   const line = element("p", { className: "answer", aria: { role: "status" } });
   const w = row(head, query)[key];
+  if (data.compared) {
+    const [a, b, difference] = [0, 1, 2].map((one) => row(one, query)[key]);
+    if (Number.isFinite(difference))
+      line.append(label(data.words[query]), " looks at ", label(data.words[key]), `: ${data.heads[0].title} ${written(a)}, ${data.heads[1].title} ${written(b)}, `, element("b", { textContent: `${signed(difference)}` }));
+    return line;
+  }
   if (!(w >= 0)) return line;
   line.append(
     element("i", { style: { background: data.heads[head].hue } }),
-    `head ${head + 1}: `, label(data.words[query]), " looks at ", label(data.words[key]), ", ",
+    `${data.heads[head].title}: `, label(data.words[query]), " looks at ", label(data.words[key]), ", ",
     element("b", { textContent: written(w) }),
     ` = softmax of ${data.scores[head][key].toFixed(2).replace("-", "−")} over ${data.reads} words`,
     data.beyond[head] > 0 ? `; ${written(data.beyond[head])} falls on earlier words that the picture no longer shows` : "",
@@ -238,7 +251,7 @@ function squares(view) {
   const many = data.heads.length > 4;
   const room = view.width > 700 ? view.width - 300 : view.width;
   const narrow = view.width <= 700;
-  const large = Math.min(data.large ? 420 : data.heads.length === 1 || many ? 270 : 190, room);
+  const large = Math.min(data.large ? 420 : data.heads.length === 1 || many ? 270 : data.compared ? 230 : 190, room);
   view.labels = Math.min(70, 10 + 7 * Math.max(...data.words.map((word) => word.typed.length)));
   const each = narrow && !many
     ? Math.min(360, view.width - view.labels - 10)
@@ -258,7 +271,7 @@ function square(view, h, side, { small = false, rows = false }) {
   const { data, row, n, choose } = view;
   const head = data.heads[h];
   const cell = side / n;
-  const canvas = element("canvas", { tabIndex: -1, aria: { role: "img", label: `Head ${h + 1}: row is the word that looks, column the word that is looked at` } });
+  const canvas = element("canvas", { tabIndex: -1, aria: { role: "img", label: `${head.title}: row is the word that looks, column the word that is looked at` } });
   const ratio = window.devicePixelRatio || 1;
   canvas.width = canvas.height = Math.round(side * ratio);
   Object.assign(canvas.style, { width: `${side}px`, height: `${side}px` });
@@ -269,7 +282,7 @@ function square(view, h, side, { small = false, rows = false }) {
   const gap = cell > 9 ? 1 : 0;
   for (let query = 0; query < n; query++)
     row(h, query).forEach((w, key) => {
-      const tint = colour(w, query + 1, head.hue, data.scale, view.largest);
+      const tint = colour(w, query + 1, head.hue, data.scale, view.largest, head.negative);
       if (!tint) return;
       draw.fillStyle = tint;
       draw.fillRect(key * cell, query * cell, cell - gap + (gap ? 0 : 0.3), cell - gap + (gap ? 0 : 0.3));
@@ -287,7 +300,7 @@ function square(view, h, side, { small = false, rows = false }) {
   canvas.onmousemove = (event) => {
     const [query, key] = at(event);
     const w = key <= query ? row(h, query)[key] : NaN;
-    canvas.title = w >= 0 ? `head ${h + 1}: ${data.words[query].label} looks at ${data.words[key].label}, ${written(w)}` : "";
+    canvas.title = Number.isFinite(w) ? `${head.title}: ${data.words[query].label} looks at ${data.words[key].label}, ${head.negative ? signed(w) : written(w)}` : "";
   };
   canvas.onclick = (event) => {
     const [query, key] = at(event);
@@ -297,11 +310,13 @@ function square(view, h, side, { small = false, rows = false }) {
   const words = (className) =>
     element("div", { className, style: { [className === "rows" ? "height" : "width"]: `${side}px` }, aria: { hidden: true } },
       data.words.map((word) => element("bdi", { textContent: word.typed, style: { [className === "rows" ? "height" : "width"]: `${cell}px` } })));
-  const most = row(h, data.query).reduce((best, w, key, all) => (w > (all[best] ?? -1) ? key : best), 0);
+  const looks = row(h, data.query);
+  const most = looks.reduce((best, w, key) => (Math.abs(w) > Math.abs(looks[best] || 0) ? key : best), 0);
+  const said = head.negative ? ["most apart at ", label(data.words[most]), `, ${signed(looks[most])}`] : ["looks most at ", label(data.words[most]), `, ${written(looks[most])}`];
   const figure = element("figure", { className: `square ${h === data.head ? "chosen" : ""} ${head.on ? "" : "off"}`, style: { "--hue": head.hue } }, [
     element("figcaption", {}, small
       ? [element("button", { type: "button", textContent: `${h + 1}`, aria: { pressed: h === data.head, label: `head ${h + 1}` }, data: { focus: `small-${h}` }, onclick: () => choose({ head: h }) })]
-      : [element("b", { textContent: `head ${h + 1}` }), element("span", {}, ["looks most at ", label(data.words[most]), `, ${written(row(h, data.query)[most])}`])]),
+      : [element("b", { textContent: head.title }), element("span", {}, said)]),
     element("div", { className: "plot" }, [readable && rows ? words("rows") : "", canvas, readable ? words("columns") : ""]),
   ]);
   figure.style.setProperty("--hue", head.hue);
@@ -337,7 +352,7 @@ function lines(view) {
     svg.append(path);
   };
   for (const [h, head] of data.heads.entries()) {
-    if (!head.on) continue;
+    if (!head.on || head.negative) continue;
     for (let query = 0; query < n; query++) {
       const strength = query === data.query ? 1 : n <= 24 ? 0.12 : 0;
       if (strength) row(h, query).forEach((w, key) => w > 0.005 && line(h, query, key, w, strength));
@@ -350,8 +365,24 @@ function lines(view) {
     view.across ? [svg, looks] : [svg, looks]);
 }
 
+// What two models expect, a bar each.
+function nextOfTwo({ data }) {
+  const top = Math.max(...data.next.map((word) => Math.max(word.before, word.after)));
+  const bar = (share, hue) => element("i", { style: { width: `${(100 * share) / top}%`, background: hue } });
+  return element("section", { className: "next two" }, [
+    element("h4", {}, ["Next word after ", element("bdi", { textContent: data.words[data.query].typed })]),
+    element("ol", {}, data.next.map((word) =>
+      element("li", {}, [
+        element("bdi", { textContent: word.word }),
+        element("span", { className: "bar" }, [bar(word.before, data.heads[0].hue), bar(word.after, data.heads[1].hue)]),
+        element("span", { className: "number", textContent: `${written(word.before)} · ${written(word.after)}` }),
+      ]))),
+  ]);
+}
+
 function next(view) {
   const { data } = view;
+  if (data.compared) return nextOfTwo(view);
   const top = Math.max(...data.next.map((word) => Math.max(word.before, word.after ?? 0)));
   const changed = data.next.some((word) => word.after !== null);
   const list = element("ol", {}, data.next.map((word) =>
@@ -372,7 +403,7 @@ function next(view) {
 function legend({ data, largest }) {
   const scale = SCALES[data.scale];
   const ticks = scale.ticks ?? [0, largest / 4, largest / 2, (3 * largest) / 4, largest];
-  const hue = data.heads[data.head].hue;
+  const hue = data.heads[Math.min(data.head, data.heads.length - 1)].hue;
   const even = data.scale === "even";
   return element("div", { className: "legend" }, [
     element("span", { textContent: `Row: the word that looks. Column: the word that is looked at. Colour: weight, ${scale.name}` }),

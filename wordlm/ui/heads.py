@@ -2,7 +2,7 @@
 
 import base64
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -27,30 +27,50 @@ class Look:
     form: str
     scale: str
     first: str
-    off: tuple[int, ...]
-    """Heads that are switched off."""
-    large: bool
+    large: bool = False
     """For a projector."""
+
+
+@dataclass(frozen=True)
+class Pane:
+    """One square of the picture: a head, or the difference of two."""
+
+    title: str
+    hue: str
+    negative: str | None = None
+    """The hue of what is below 0, for a difference."""
+    on: bool = True
+
+
+def panes_of(heads: int, off: tuple[int, ...] = ()) -> list[Pane]:
+    """Return a pane a head, in its hue everywhere."""
+    return [Pane(f"head {head + 1}", head_hue(head), on=head not in off) for head in range(heads)]
 
 
 def heads_picture(
     prompt: EncodedPrompt,
     weights: np.ndarray,
-    scores: np.ndarray,
-    beyond: np.ndarray,
+    panes: list[Pane],
     look: Look,
     words: pd.DataFrame,
     on_chosen: Callable[[dict[str, Any]], None],
+    *,
+    scores: np.ndarray | None = None,
+    beyond: np.ndarray | None = None,
+    compared: bool = False,
 ) -> None:
     """Draw where each head looks and the likeliest next words; a press calls `on_chosen` with what it chooses.
 
-    `weights` (H, n, n) are the rows drawn; `scores` (H, query + 1) those of the query before the softmax; `beyond` (H,)
-    what its row gives to words that are not in the picture; `words` as `next_words` or `next_word_effect` make them.
+    `weights` (P, n, n) are the rows drawn, a pane each; `words` has `word` and `before`, and `after` where there is
+    another probability to set beside it. `scores` (P, query + 1) are those of the query before the softmax; `beyond`
+    (P,) what its row gives to words that are not in the picture. Of two `compared` models the panes are a head of each
+    and their difference.
     """
     n = len(prompt.ids)
     lower = np.tril_indices(n)
     packed = np.ascontiguousarray(weights[:, lower[0], lower[1]], np.float32)
     changed = "after" in words
+    off = [pane.title for pane in panes if not pane.on]
     data = {
         "words": [
             {
@@ -62,10 +82,10 @@ def heads_picture(
             }
             for i in range(n)
         ],
-        "heads": [{"hue": head_hue(head), "on": head not in look.off} for head in range(len(weights))],
+        "heads": [asdict(pane) for pane in panes],
         "rows": base64.b64encode(packed.tobytes()).decode(),
-        "scores": np.round(scores, 4).tolist(),
-        "beyond": np.round(beyond, 4).tolist(),
+        "scores": None if scores is None else np.round(scores, 4).tolist(),
+        "beyond": None if beyond is None else np.round(beyond, 4).tolist(),
         "reads": len(prompt.up_to(look.query).ids),
         "query": look.query,
         "head": look.head,
@@ -74,14 +94,13 @@ def heads_picture(
         "scale": look.scale,
         "first": look.first,
         "large": look.large,
-        "off": " and ".join(f"head {head + 1}" for head in look.off),
+        "switches": not compared,
+        "compared": compared,
+        "off": " and ".join(off),
         "next": [
             {"word": word, "before": float(before), "after": float(after) if changed else None}
             for word, before, after in zip(
-                words["word"],
-                words["before"] if changed else words["probability"],
-                words["after"] if changed else words["probability"],
-                strict=True,
+                words["word"], words["before"], words["after"] if changed else words["before"], strict=True
             )
         ],
     }
