@@ -49,34 +49,35 @@ else:
         after = next_probabilities(model_of(chosen), reading.ids, **switches(model_of(chosen), off))
         words = next_word_effect(probabilities, after, vocab)
     view.say_what_is_seen(inspection, reading, words, "with some heads off " if off else "")
-    one_reading = address.chosen("one_reading")
-    whole = inspection_of(chosen, prompt.ids) if one_reading else None
-    first = len(reading.ids) - query - 1  # of the reading's words, those that the picture no longer shows
-    heads_picture(
-        prompt,
-        whole.weights if one_reading else rows.weights,
-        panes_of(chosen.heads, off),
-        Look(
-            query=query,
-            head=head,
-            key=max(0, key - first),
-            form=address.held("form"),
-            scale=address.held("scale"),
-            first=address.held("first"),
-            large=presenting,
-        ),
-        words.head(8).rename(columns={"probability": "before"}),
-        lambda came: controls.choose_in_picture(prompt, came),
-        scores=whole.scores[:, query, : query + 1] if one_reading else inspection.scores[:, -1, first:],
-        beyond=rows.beyond[:, query],
-    )
+    picture = st.container()
     with st.container(key="below_picture", horizontal=True, vertical_alignment="center"):
-        controls.choose_one_reading()
+        one_reading = controls.choose_one_reading()
         view.present_button(presenting)
+        whole = inspection_of(chosen, prompt.ids) if one_reading else None
         with st.container(width="content"):
             blocks.check_strip(inspection.checks, drawn=view.difference_drawn(rows, inspection, whole, query))
     if one_reading:
         explain(view.ONE_READING)
+    first = len(reading.ids) - query - 1  # of the reading's words, those that the picture no longer shows
+    with picture:
+        heads_picture(
+            prompt,
+            whole.weights if one_reading else rows.weights,
+            panes_of(chosen.heads, off),
+            Look(
+                query=query,
+                head=head,
+                key=max(0, key - first),
+                form=address.held("form"),
+                scale=address.held("scale"),
+                first=address.held("first"),
+                large=presenting,
+            ),
+            words.head(8).rename(columns={"probability": "before"}),
+            lambda came: controls.choose_in_picture(prompt, came),
+            scores=whole.scores[:, query, : query + 1] if one_reading else inspection.scores[:, -1, first:],
+            beyond=rows.beyond[:, query],
+        )
 
 if not presenting:
     in_numbers, one_weight, what_next, shapes = address.tabs("tab")

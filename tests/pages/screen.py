@@ -45,6 +45,17 @@ class Screen:
         """What is said to be missing when the link is copied."""
         return json.loads(next(e.proto.json for e in self.app.get("bidi_component") if e.key == "copy_link"))["missing"]
 
+    @property
+    def picture(self) -> dict:
+        """What the heads' picture is given to draw, its rows as (panes, n, n), NaN above the diagonal."""
+        data = json.loads(next(e.proto.json for e in self.app.get("bidi_component") if e.key == "heads"))
+        n = len(data["words"])
+        lower = np.tril_indices(n)
+        rows = np.full((len(data["heads"]), n, n), np.nan)
+        packed = np.frombuffer(base64.b64decode(data["rows"]), np.float32)
+        rows[:, lower[0], lower[1]] = packed.reshape(len(data["heads"]), -1)
+        return data | {"rows": rows}
+
     def figure(self, key: str) -> dict:
         return json.loads(next(e.proto.spec for e in self.app.get("plotly_chart") if e.key == key))
 

@@ -75,16 +75,47 @@ def test_whatever_is_set_on_a_page_stands_in_its_address_and_a_link_restores_it(
     assert fresh.address == screen.address
 
 
-def test_what_is_at_its_default_is_left_out_of_the_address_but_for_what_depends_on_the_device():
-    assert Screen("explore", None, {}).address == {"picture": ["all heads"]}
+def test_what_is_at_its_default_is_left_out_of_the_address():
+    assert Screen("explore", None, {}).address == {}
 
 
 def test_a_choice_is_kept_on_pages_that_were_not_visited_when_it_was_made():
     screen = Screen("explore", None, {"query": "3 · dog", "scale": "logarithmic"})
     screen.app.switch_page("pages/compare.py").run()
-    assert screen.app.selectbox(key="query").value == "3 · dog"
-    assert screen.app.button_group(key="scale").value == "logarithmic"
+    assert screen.picture["query"] == 3
+    assert screen.picture["scale"] == "logarithmic"
     assert screen.address["query"] == ["3 · dog"]
+
+
+HELD = {
+    "query": "3 · dog",
+    "key": "2 · little",
+    "head": "3",
+    "without": ["2", "4"],
+    "form": "lines",
+    "scale": "even",
+    "first": "left out",
+    "one_reading": "true",
+    "tab": "Shapes",
+    "note": "Look at head 2",
+}
+
+
+def test_what_is_pressed_in_the_picture_stands_in_the_address_and_a_link_restores_it():
+    screen = Screen("explore", None, HELD)
+    assert screen.address == {name: value if isinstance(value, list) else [value] for name, value in HELD.items()}
+    picture = screen.picture
+    assert (picture["query"], picture["key"], picture["head"]) == (3, 2, 2)
+    assert (picture["form"], picture["scale"], picture["first"]) == ("lines", "even", "left out")
+    assert [head["on"] for head in picture["heads"]] == [True, False, True, False]
+    assert screen.has_table("The shape of every tensor")
+
+
+def test_a_projection_shows_the_picture_alone_and_large_under_the_teachers_line():
+    screen = Screen("explore", None, {"present": "true", "note": "What does <b>head 2</b> do?"})
+    assert screen.picture["large"]
+    assert not screen.app.dataframe and not screen.app.tabs
+    assert "What does &lt;b&gt;head 2&lt;/b&gt; do?" in screen.text
 
 
 def test_a_text_too_long_for_an_address_is_kept_and_said_to_be_missing_in_the_link():
@@ -110,11 +141,12 @@ def test_a_text_too_long_for_an_address_is_kept_and_said_to_be_missing_in_the_li
         ("learn", "wish_subject", "nan"),
         ("train", "rate", "-1"),
         ("explore", "one_reading", "maybe"),
-        ("explore", "picture", "none"),
+        ("explore", "form", "circles"),
+        ("explore", "tab", "All"),
     ],
 )
 def test_a_wrong_value_of_any_parameter_is_named_and_left_out(page, name, asked):
     screen = Screen(page, None, {name: asked})
     assert f"The link asks for {name} = " in screen.text.replace("\\", "")
     assert "which is not offered; it is left out." in screen.text
-    assert name not in screen.address or name == "picture"
+    assert name not in screen.address
