@@ -62,9 +62,9 @@ with surprise:
         table = surprisal_table(prompt.word_labels, losses)
         view.say_surprisal(table)
         figure = charts.paired_bars(list(prompt.word_labels), losses, "surprisal, nats")
-        blocks.picture_and_table(
-            figure, table, "surprisal", alt="Surprisal of each typed word under A and B", decimals=4
-        )
+        alt = "Surprisal of each typed word under A and B"
+        st.plotly_chart(figure, key="surprisal", config=charts.MENU, alt=alt)
+        blocks.in_numbers(lambda: blocks.number_table(table, alt=alt, decimals=4), "surprisal_numbers")
     elif surprise.open:
         st.info("The prompt is empty, so there is no word to be surprised by. Type some words above.")
 with one_and_four:

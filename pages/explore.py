@@ -80,19 +80,23 @@ else:
         )
 
 if not presenting:
-    in_numbers, one_weight, what_next, shapes = address.tabs("tab")
-    with in_numbers:
-        if in_numbers.open:
-            seen = {one.name: inspection_of(one, reading.ids) for one in choice.compared}
-            measures = head_measures(model_of(chosen), inspection) if has_heads else None
-            view.numbers(weight_table(seen, reading), measures, MEASURES, chosen.name)
+    one_weight, in_numbers, what_next, shapes = address.tabs("tab")
     with one_weight:
         if one_weight.open and has_heads:
             word, spelled = int(probabilities.argmax()), vocab.itos[int(probabilities.argmax())]
             steps = explain_weight(model_of(chosen), inspection, head=head, key=key, word=word, spelled=spelled)
             st.html(view.weight_chain(steps, inspection, reading))
-            softmax = softmax_table(inspection, reading.labels, head=head)
-            view.weight_in_numbers(step_table(steps), term_table(steps), softmax)
+
+            def draw_numbers() -> None:
+                softmax = softmax_table(inspection, reading.labels, head=head)
+                view.weight_in_numbers(step_table(steps), term_table(steps), softmax)
+
+            blocks.in_numbers(draw_numbers, "weight_numbers")
+    with in_numbers:
+        if in_numbers.open:
+            seen = {one.name: inspection_of(one, reading.ids) for one in choice.compared}
+            measures = head_measures(model_of(chosen), inspection) if has_heads else None
+            view.numbers(weight_table(seen, reading), measures, MEASURES, chosen.name)
     with what_next:
         if what_next.open:
             blocks.number_table(words.drop(columns="id", errors="ignore"), alt="The ten likeliest next words")

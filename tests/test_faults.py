@@ -20,11 +20,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import streamlit as st
 
 from tests.pages.screen import Screen
 from wordlm import files
 from wordlm.files import ARTIFACTS, REPOSITORY, read_json, write_json
+from wordlm.ui.resources import forget_all
 
 RESTORE = "git checkout artifacts"
 
@@ -198,11 +198,9 @@ def artifacts(tmp_path, monkeypatch):
     folder = tmp_path / "artifacts"
     shutil.copytree(ARTIFACTS, folder)
     monkeypatch.setattr("wordlm.files.ARTIFACTS", folder)
-    st.cache_resource.clear()
-    st.cache_data.clear()
+    forget_all()
     yield folder
-    st.cache_resource.clear()
-    st.cache_data.clear()
+    forget_all()
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)

@@ -123,7 +123,7 @@ PARAMETERS: dict[str, Parameter] = {
     "scale": OneOf(get_args(Scale), get_args(Scale)[0]),
     "first": OneOf(get_args(FirstToken), "shown"),
     "one_reading": Switch(),
-    "tab": OneOf(("In numbers", "One weight", "Next words", "Shapes"), "In numbers"),
+    "tab": OneOf(("One weight", "In numbers", "Next words", "Shapes"), "One weight"),
     "present": Switch(),
     "note": Text("", "all of the line above the picture"),
     "word": Text(),

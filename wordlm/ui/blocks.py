@@ -129,6 +129,14 @@ def quoted(prompt: EncodedPrompt, place: int) -> str:
     return f"*{for_markdown(shortened(prompt.labels[place]))}*"
 
 
+def in_numbers(draw: Callable[[], None], key: str) -> None:
+    """Let the visitor open the numbers behind a picture; only then are they drawn."""
+    numbers = st.expander("In numbers", key=key, on_change="rerun")
+    if numbers.open:
+        with numbers:
+            draw()
+
+
 def picture_and_table(
     figure: go.Figure, table: pd.DataFrame, name: str, *, alt: str, index: bool = False, decimals: int = 3
 ) -> None:

@@ -136,14 +136,13 @@ def numbers(weights: pd.DataFrame, measures: pd.DataFrame | None, help: dict[str
 
 
 def weight_in_numbers(steps: pd.DataFrame, terms: pd.DataFrame, softmax: pd.DataFrame) -> None:
-    """Draw the tables of one weight, behind one press."""
-    with st.expander("In numbers"):
-        blocks.text_table(steps, alt="The calculation of the weight, step by step")
-        left, right = st.columns(2)
-        with left:
-            blocks.number_table(terms, alt="The dot product term by term")
-        with right:
-            blocks.number_table(softmax, alt="The softmax over the row")
+    """Draw the tables of one weight."""
+    blocks.text_table(steps, alt="The calculation of the weight, step by step")
+    left, right = st.columns(2)
+    with left:
+        blocks.number_table(terms, alt="The dot product term by term")
+    with right:
+        blocks.number_table(softmax, alt="The softmax over the row")
 
 
 def word_in_words(word: str, effect: pd.DataFrame) -> None:
