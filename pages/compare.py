@@ -116,20 +116,11 @@ with in_numbers:
         blocks.number_table(words, alt="The likeliest next words under A and B")
 
 
+models, scale, word_ids = {name: (one, model_of(one)) for name, one in pair}, address.chosen("scale"), choice.word_ids
+
+
 def collect() -> blocks.Collected:
-    losses = {name: scores_of(one, choice.word_ids, prompt.first_word).losses for name, one in pair}
-    seen = {name: inspection_of(one, reading.ids) for name, one in pair if one.heads}
-    tables = {"Next words": words, "Surprisal of each typed word": surprisal_table(prompt.word_labels, losses)}
-    figures = {
-        "Surprisal of each typed word": charts.paired_bars(list(prompt.word_labels), losses, "surprisal, nats"),
-        "Next words": view.next_words_of_two(words, names),
-    }
-    if seen:
-        tables["Weights of the chosen query"] = weights = weight_table(seen, reading)
-        figures["Weights of the chosen query"] = charts.row_heatmap(
-            weights.drop(columns="sum"), address.chosen("scale")
-        )
-    return tables, figures
+    return view.collected(models, prompt, reading, word_ids, words, scale)
 
 
 stem = blocks.file_stem("compare", a.title, "with", b.title, choice.text)

@@ -114,18 +114,11 @@ if not presenting:
             if has_heads:
                 blocks.text_table(shape_table(inspection), alt="The shape of every tensor on the way")
 
+    models = {one: model_of(one) for one in choice.compared}
+    scale = address.chosen("scale")
+
     def collect() -> blocks.Collected:
-        tables = {"Tokens": token_table(prompt), "Next words": words}
-        figures = {"The likeliest next words": charts.next_word_bars(next_words(probabilities, vocab))}
-        if has_heads:
-            seen = {one.name: inspection_of(one, reading.ids) for one in choice.compared}
-            tables["Weights of the chosen query"] = weight_table(seen, reading)
-            tables["How each head spreads its weights"] = head_measures(model_of(chosen), inspection)
-            tables["Shapes"] = shape_table(inspection)
-            figures[f"Attention weights of {chosen.name}, each word read as the last"] = charts.weight_heatmaps(
-                rows.weights, prompt.labels, list(range(chosen.heads)), scale=address.chosen("scale"), query=query
-            )
-        return tables, figures
+        return view.collected(chosen, models, prompt, reading, words, scale)
 
     name = blocks.file_stem("explore", chosen.title, choice.text)
     blocks.take_away(name, "Where each head looks", choice.text, choice.compared, collect)

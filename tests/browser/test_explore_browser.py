@@ -1,5 +1,7 @@
 """The Explore page as a visitor meets it."""
 
+import re
+
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import PHONE, settled
@@ -9,59 +11,68 @@ def prompt_box(page: Page):
     return page.get_by_role("textbox", name="Prompt")
 
 
-def tokens(page: Page):
-    return page.locator(".st-key-tokens b")
+def words(page: Page):
+    return page.locator(".strip .word")
 
 
-def test_tokens_and_pictures_fit_the_first_screen_and_every_block_follows_what_is_typed(page, server):
-    page.goto(server)
-    expect(tokens(page)).to_have_text(["<BOS>", "a", "little", "dog", "found", "a", "red", "hat"])
-    picture = page.locator("[class*=st-key-heads] .js-plotly-plot")
-    expect(picture).to_be_visible()
-    box = picture.bounding_box()
-    assert box["y"] + box["height"] <= 768
+def test_prompt_picture_next_words_and_tabs_fit_the_first_screen_and_follow_what_is_typed(page, server):
+    page.goto(f"{server}/?prompt=the+big+dog+found+a+red+hat")
+    expect(words(page)).to_have_text(["<BOS>", "the", "big", "dog", "found", "a", "red", "hat"])
     settled(page)
+    for seen in (page.locator(".squares"), page.locator(".next"), page.get_by_role("tab", name="In numbers")):
+        box = seen.bounding_box()
+        assert box["y"] + box["height"] <= 768
 
-    words = ["<BOS>", "the", "happy", "bird", "sang"]
     prompt_box(page).fill("the happy bird sang")
-    expect(tokens(page)).to_have_text(words)
-    expect(page.locator(".heads-said")).to_contain_text("sang looks most at")
-    expect(page.locator(".st-key-shaded b")).to_have_text(words)
-    expect(page.get_by_text("the weight of the key")).to_contain_text("4 · sang")
-    expect(picture.locator(".ytick", has_text="4 · sang").first).to_be_attached()
-    # The grid is drawn on a canvas; its accessible copy holds the column headers.
-    expect(page.get_by_test_id("stDataFrame").first.locator("th", has_text="4 · sang")).to_be_attached()
+    expect(words(page)).to_have_text(["<BOS>", "the", "happy", "bird", "sang"])
+    expect(page.locator(".answer")).to_contain_text("4 · sang looks at")
+    expect(page.get_by_text("After sang the likeliest word is")).to_be_visible()
+    expect(page.locator(".chain")).to_contain_text("The query of 4 · sang")
     expect(page.locator(".stApp")).not_to_contain_text("7 · hat")
-    assert "prompt=the+happy+bird+sang" in page.url or "prompt=the%20happy%20bird%20sang" in page.url
+    expect(page).to_have_url(re.compile("prompt=the"))
 
 
 def test_a_link_to_a_page_of_a_fresh_server_shows_the_shared_controls(page, fresh_server):
     page.goto(f"{fresh_server}/explore?prompt=one+big+bear&model=1")
     expect(prompt_box(page)).to_have_value("one big bear")
-    expect(tokens(page)).to_have_text(["<BOS>", "one", "big", "bear"])
-    expect(page.locator(".heads-said")).not_to_contain_text("head 2")
+    expect(words(page)).to_have_text(["<BOS>", "one", "big", "bear"])
+    expect(page.locator(".strip .name")).to_have_count(1)
 
 
-def test_a_phone_shows_prompt_then_tokens_then_one_head(browser, server):
+def test_a_phone_shows_prompt_then_words_then_one_head(browser, server):
     context = browser.new_context(**PHONE)
     page = context.new_page()
-    page.goto(server)
-    picture = page.locator("[class*=st-key-heads] .js-plotly-plot")
-    expect(picture).to_be_visible()
-    tops = [item.bounding_box()["y"] for item in (prompt_box(page), tokens(page).first, picture)]
+    page.goto(f"{server}/?prompt=one+big+bear&head=3")
+    expect(page.locator(".square canvas")).to_have_count(1)
+    expect(page.locator(".square b")).to_have_text("head 3")
+    tops = [item.bounding_box()["y"] for item in (prompt_box(page), words(page).first, page.locator(".square"))]
     assert tops == sorted(tops)
-    expect(picture.locator(".annotation", has_text="head")).to_have_count(1)
-    assert picture.bounding_box()["width"] <= 390
+    assert tops[2] < 1.5 * 844
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     context.close()
 
 
-def test_a_very_long_word_never_widens_the_page_and_a_narrow_window_scrolls_from_head_to_head(page, server):
-    page.goto(f"{server}/?prompt={'x' * 3000}+ran")
-    expect(page.locator(".heads-said")).to_contain_text("ran looks most at")
+def test_every_word_of_a_long_text_can_be_read(page, server):
+    text = ("once upon a time there was a little girl who had a red ball and a big dog " * 4).split()[:63]
+    page.goto(f"{server}/?prompt={'+'.join(text)}")
+    expect(words(page)).to_have_count(64)
+    sizes = words(page).evaluate_all("(all) => all.map((e) => parseFloat(getComputedStyle(e).fontSize))")
+    assert min(sizes) >= 11
+    assert page.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth") <= 1366
+
+
+def test_a_very_long_word_never_widens_the_page(page, server):
+    page.goto(f"{server}/?prompt={'x' * 1500}+ran")
+    expect(page.locator(".answer")).to_contain_text("2 · ran looks at")
     assert page.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth") <= 1366
     page.set_viewport_size({"width": 390, "height": 844})
-    picture = page.locator("[class*=st-key-heads] .js-plotly-plot")
-    expect(picture.locator(".annotation", has_text="head")).to_have_count(4)
-    assert picture.bounding_box()["width"] > 1000
+    expect(page.locator(".square canvas")).to_have_count(1)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_a_new_visitor_is_invited_and_the_invitation_goes_once_it_was_used(page, server):
+    page.goto(server)
+    page.get_by_role("button", name="a thing named twice").click()
+    expect(prompt_box(page)).to_have_value("The bear had honey . The bee wanted the honey so the")
+    expect(page.locator(".answer")).to_contain_text("the looks at")
+    expect(page.get_by_text("Type, or try:")).to_have_count(0)

@@ -31,7 +31,7 @@ def visit(browser, server: str, device: dict):
     context.on("request", lambda request: outside.append(request.url) if not_ours(request.url) else None)
     page = context.new_page()
     page.goto(f"{server}/?prompt={PROMPT.replace(' ', '+')}")
-    expect(page.get_by_text("Where does each head look?")).to_be_visible()
+    expect(page.locator(".answer")).to_contain_text("looks at")
     settled(page)
     yield page
     context.close()
@@ -49,7 +49,9 @@ def go_to(page: Page, title: str, device: dict) -> None:
     page.get_by_role("link", name=title, exact=True).first.click()
     expect(page).to_have_title(f"{title} · Attention explorer")
     settled(page)
-    if title not in ("Generate", "Train"):
+    if title in ("Explore", "Compare heads"):
+        expect(page.locator(".square canvas").first).to_be_attached()
+    elif title not in ("Generate", "Train"):
         expect(page.locator(".js-plotly-plot").first).to_be_attached()
     expect(page.get_by_test_id("stSkeleton")).to_have_count(0)
     expect(page.get_by_test_id("stException")).to_have_count(0)

@@ -180,7 +180,8 @@ def take_away(
 ) -> None:
     """Draw the buttons that take a view along, once a page, at its end.
 
-    `file` is the stem of the files' names, see `file_stem`; `collect` is called on the press alone.
+    `file` is the stem of the files' names, see `file_stem`; `collect` is called on the press alone, where there is no
+    session to ask.
     """
     with st.container(key="take_away", horizontal=True, vertical_alignment="center"):
         st.markdown("**Take away**", width="content")

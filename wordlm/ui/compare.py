@@ -5,11 +5,15 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
+from wordlm.compare import surprisal_table
+from wordlm.inspection import inspect_ids, weight_table
+from wordlm.models import LanguageModel
 from wordlm.numbers import signed, written
 from wordlm.results import mean_interval, paired_differences
+from wordlm.scoring import score_words
 from wordlm.text import EncodedPrompt
 from wordlm.ui import charts, controls
-from wordlm.ui.blocks import picture_and_table
+from wordlm.ui.blocks import Collected, picture_and_table
 from wordlm.ui.escape import for_html, label_html
 from wordlm.ui.glossary import say
 from wordlm.ui.heads import Look, Pane, heads_picture
@@ -86,6 +90,28 @@ def next_words_of_two(words: pd.DataFrame, names: list[str]) -> go.Figure:
     labels = [f"{rank} · {word}" for rank, word in enumerate(words["word"], 1)]
     series = dict(zip(names, (words["before"].to_numpy(), words["after"].to_numpy()), strict=True))
     return charts.paired_bars(labels, series, "probability")
+
+
+def collected(
+    models: dict[str, tuple[Checkpoint, LanguageModel]],
+    prompt: EncodedPrompt,
+    reading: EncodedPrompt,
+    word_ids: tuple[int, ...],
+    words: pd.DataFrame,
+    scale: charts.Scale,
+) -> Collected:
+    """Return the tables and figures of the view; it runs on a press, where there is no session to ask."""
+    losses = {name: score_words(model, word_ids, first=prompt.first_word).losses for name, (_, model) in models.items()}
+    tables = {"Next words": words, "Surprisal of each typed word": surprisal_table(prompt.word_labels, losses)}
+    figures = {
+        "Surprisal of each typed word": charts.paired_bars(list(prompt.word_labels), losses, "surprisal, nats"),
+        "Next words": next_words_of_two(words, list(models)),
+    }
+    seen = {name: inspect_ids(model, reading.ids) for name, (one, model) in models.items() if one.heads}
+    if seen:
+        tables["Weights of the chosen query"] = weights = weight_table(seen, reading)
+        figures["Weights of the chosen query"] = charts.row_heatmap(weights.drop(columns="sum"), scale)
+    return tables, figures
 
 
 def say_surprisal(table: pd.DataFrame) -> None:

@@ -7,14 +7,17 @@ import pandas as pd
 import streamlit as st
 
 from wordlm.arithmetic import WeightSteps
-from wordlm.inspection import Inspection, Rows
+from wordlm.head_measures import head_measures
+from wordlm.inspection import Inspection, Rows, inspect_ids, rows_of, shape_table, token_table, weight_table
+from wordlm.models import CausalAttentionLM
 from wordlm.numbers import count, written
 from wordlm.starts import Example
 from wordlm.text import EncodedPrompt
-from wordlm.ui import address, blocks
+from wordlm.ui import address, blocks, charts
 from wordlm.ui.charts import head_hue
 from wordlm.ui.escape import for_html, for_markdown, label_html
 from wordlm.ui.glossary import explain
+from wordlm.ui.resources import Checkpoint
 
 ONE_READING = (
     "The picture now shows the matrices that one reading of the whole prompt makes, as the course prints them. "
@@ -159,6 +162,37 @@ def word_in_words(word: str, effect: pd.DataFrame) -> None:
 def word_alone(word: str, probability: float, rank: int) -> None:
     """Say how likely one word is to a model without heads."""
     st.write(f"**{for_markdown(word)}**: probability {written(probability)}, rank {count(rank)}.")
+
+
+# To take away
+
+
+def collected(
+    chosen: Checkpoint,
+    models: dict[Checkpoint, CausalAttentionLM],
+    prompt: EncodedPrompt,
+    reading: EncodedPrompt,
+    words: pd.DataFrame,
+    scale: charts.Scale,
+) -> blocks.Collected:
+    """Return the tables and figures of the view; it runs on a press, where there is no session to ask."""
+    tables, figures = {"Tokens": token_table(prompt), "Next words": words}, {}
+    seen = {one: inspect_ids(model, reading.ids) for one, model in models.items()}
+    if seen:
+        tables["Weights of the chosen query"] = weight_table({one.name: s for one, s in seen.items()}, reading)
+    if chosen in models:
+        tables["How each head spreads its weights"] = head_measures(models[chosen], seen[chosen])
+        tables["Shapes"] = shape_table(seen[chosen])
+        rows, query = rows_of(models[chosen], prompt).weights, len(reading.text_ids) - prompt.dropped - 1
+        heads = list(range(len(rows)))
+        title = f"Attention weights of {chosen.name}, each word read as the last"
+        figures[title] = charts.weight_heatmaps(rows, prompt.labels, heads, scale=scale, query=query)
+    likeliest = words.rename(columns={"after": "probability"}) if "after" in words else words
+    labels = [f"{rank} · {word}" for rank, word in enumerate(likeliest["word"], 1)]
+    figures["The likeliest next words"] = charts.horizontal_bars(
+        labels, likeliest["probability"].to_numpy(), "probability", decimals=3
+    )
+    return tables, figures
 
 
 # On a projector

@@ -171,8 +171,10 @@ function strip(view) {
         className: `word ${word.sort}`,
         title: `${word.label}: the model reads ${word.token}`,
         aria: { pressed: i === data.query, label: `${word.label}, number ${word.id} of the vocabulary` },
+        tabIndex: i === data.query ? 0 : -1,
         data: { focus: `word-${i}`, word: i },
         onclick: () => choose({ query: i }),
+        onkeydown: (event) => moveAmongWords(event, i, n),
       },
       [element("bdi", { textContent: word.typed })],
     );
@@ -200,6 +202,14 @@ function strip(view) {
     }
   }
   return grid;
+}
+
+// The words are one stop of the Tab key; arrow keys move among them.
+function moveAmongWords(event, place, n) {
+  const to = { ArrowLeft: place - 1, ArrowUp: place - 1, ArrowRight: place + 1, ArrowDown: place + 1, Home: 0, End: n - 1 }[event.key];
+  if (to === undefined) return;
+  event.preventDefault();
+  event.currentTarget.parentElement.querySelector(`[data-word="${Math.min(n - 1, Math.max(0, to))}"]`).focus();
 }
 
 function headName({ data, choose }, h) {
