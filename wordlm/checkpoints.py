@@ -51,7 +51,7 @@ def load_model_npz(
     extra, wrongly shaped or not finite, another kind or number of heads, another vocabulary. The model is then as
     it was.
     """
-    name = getattr(path, "name", path)
+    name = path if isinstance(path, str | Path) else getattr(path, "name", path)
     expected = model.state_dict()
     with _opened(path) as archive:
         _check_members(name, archive, expected)
@@ -70,7 +70,7 @@ def load_model_npz(
 
 def read_metadata(path: str | Path | BinaryIO) -> dict[str, Any]:
     """Read the metadata of a checkpoint without its arrays. Raises `ValueError` as `load_model_npz`."""
-    name = getattr(path, "name", path)
+    name = path if isinstance(path, str | Path) else getattr(path, "name", path)
     with _opened(path) as archive:
         member = next((info for info in archive.infolist() if info.filename == f"{METADATA}.npy"), None)
         if member is None:
@@ -164,7 +164,7 @@ def open_checkpoint(
     Returns metadata, model and vocabulary: `vocab` where given, else the one that the file brings along, else
     the bundled one. Raises `ValueError` as `load_model_npz`.
     """
-    name = getattr(path, "name", path)
+    name = path if isinstance(path, str | Path) else getattr(path, "name", path)
     metadata = read_metadata(path)
     vocab = vocab or _vocabulary_in(name, metadata) or Vocab.load(artifact("vocab.json"))
     _check_vocabulary(name, metadata, vocab.sha256)  # before a size that follows from it is found wrong

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from wordlm.inspection import rows_as_last
 from wordlm.models import D_MODEL, CausalAttentionLM, head_width, parameter_count
+from wordlm.numbers import short
 from wordlm.scoring import word_losses
 from wordlm.text import BOS, CONTEXT_LEN, SPECIALS
 
@@ -112,8 +113,11 @@ def parse_matrix(text: str, rows: int, columns: int) -> np.ndarray:
             numbers = [float(entry) for entry in entries]
         except ValueError:
             raise ValueError(f"line {place} holds something that is no number: write it as 1, 0, -1, 0.5") from None
-        if len(numbers) != columns or not all(abs(number) < 1e6 for number in numbers):
-            raise ValueError(f"line {place} needs {columns} numbers below a million, it holds {len(numbers)}")
+        if len(numbers) != columns:
+            comma = "; a decimal is written 0.5, not 0,5" if len(numbers) > columns else ""
+            raise ValueError(f"line {place} needs {columns} numbers, it holds {len(numbers)}{comma}")
+        if not all(abs(number) < 1e6 for number in numbers):
+            raise ValueError(f"line {place} holds a number that is not below a million")
         matrix.append(numbers)
     return np.array(matrix)
 
@@ -169,7 +173,7 @@ def message_of_steps() -> np.ndarray:
 
 def vector_text(values: np.ndarray) -> str:
     """Return a short vector as one reads it: "(0.85, 0.1)"."""
-    return f"({', '.join(f'{value:.3g}' for value in values)})"
+    return f"({', '.join(short(value) for value in values)})"
 
 
 WIDTHS = (1, 4, 16, 64, 256, 1024)

@@ -91,9 +91,13 @@ def read_probabilities(text: str, *, logarithms: bool = False) -> TypedProbabili
         example = "-0.69 -1.38" if logarithms else "0.5, 25% or 1/8"
         raise ValueError(f"there is no probability yet: type some, such as {example}")
     try:
-        return TypedProbabilities(tuple(_numbers(entries, number)), logarithms)
+        values = tuple(_numbers(entries, number))
+        # "0,1,0,1" holds four numbers or two; which was read is said.
+        either = any(piece.count(",") % 2 for piece in with_comma) and set(entries) <= {"0", "1"}
+        said = f"Read as {len(values)} numbers between commas. A decimal is written 0.1." if either else ""
+        return TypedProbabilities(values, logarithms, said)
     except ValueError as error:
-        if "." not in joined and any(piece.count(",") % 2 for piece in with_comma):
+        if any(piece.count(",") % 2 for piece in with_comma):
             raise ValueError(f"{error}; if a comma is a decimal comma, {_BETWEEN_NUMBERS}") from None
         raise
 

@@ -59,6 +59,8 @@ def written_exp(exponent: float, decimals: int = 4) -> str:
     """Return e to a power as `written` does, also where the result is too large or too small for a float."""
     if -700 < exponent < 700 or not math.isfinite(exponent):
         return written(math.exp(exponent), decimals)
+    if abs(exponent) >= 1e15:  # as a power of ten it would have more digits than anybody reads
+        return f"e to the power {scientific(exponent, 4)}"
     power = exponent / math.log(10)
     mantissa, shift = f"{10 ** (power - math.floor(power)):.3e}".split("e")  # 9.9996 is 1.000e+01
     return _as_power(mantissa, math.floor(power) + int(shift))

@@ -17,6 +17,7 @@ import pandas as pd
 from wordlm import course
 from wordlm.loss import losses_of_probabilities, perplexity
 from wordlm.models import D_MODEL, head_width, parameter_count
+from wordlm.numbers import short
 
 CLEAR = 0.05
 """How far the right answer stands from every other one at least, where numbers are read off a map or a list.
@@ -279,14 +280,14 @@ def one_number_of_a_projection(rng: random.Random) -> Question:
     result = float(
         course.two_heads_from(x, np.vstack([row, row]), np.eye(2, 4)).loc["projection, head 1", "coordinate 1"]
     )
-    products = " + ".join(f"({a:g} × {b:g})" for a, b in zip(row, x, strict=True))
+    products = " + ".join(f"({short(a)} × {short(b)})" for a, b in zip(row, x, strict=True))
     return Question(
         3,
         "number",
-        f"A row of a head's projection is ({', '.join(f'{a:g}' for a in row)}) and the vector is "
-        f"({', '.join(f'{b:g}' for b in x)}). Which number does the row give?",
+        f"A row of a head's projection is {course.vector_text(row)} and the vector is {course.vector_text(x)}. "
+        "Which number does the row give?",
         result,
-        f"{products} = {result:g}.",
+        f"{products} = {short(result)}.",
         hint="It is their dot product: multiply number by number and add up.",
     )
 

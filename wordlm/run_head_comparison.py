@@ -210,6 +210,8 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--address", help="of the Ray cluster, host:port; without it Ray uses this machine alone")
     parser.add_argument("--precision", choices=["fp32", "bf16"], default=defaults.precision)
     args = parser.parse_args()
+    if args.heads != [DEFAULT_HEADS] and "multihead" not in args.kinds:
+        parser.error("--heads is for kind multihead, which --kinds leaves out")
     if args.address and args.engine != "ray":
         parser.error("--address names a Ray cluster: add --engine ray")
     if args.engine == "ray" and args.device.partition(":")[0] not in ("auto", "cpu", "cuda", "mps"):

@@ -231,6 +231,11 @@ class EncodedPrompt:
         return EncodedPrompt(self.text_ids[:end], self.text_typed[:end], self.text_tokens[:end], self.context_len)
 
     @property
+    def direction(self) -> Literal["ltr", "rtl"]:
+        """The direction of its kept words, see `direction`; `<BOS>` has none."""
+        return direction(" ".join(word for word, place in zip(self.typed, self.positions, strict=True) if place))
+
+    @property
     def input_ids(self) -> np.ndarray:
         """The model's input, (1, context_len) int64: PAD on the left, then `ids`."""
         return left_pad(self.ids, self.context_len)

@@ -95,7 +95,7 @@ def test_a_copied_link_says_what_it_cannot_carry(browser, server):
     page = context.new_page()
     page.goto(server)
     prompt_box(page).fill("the cat sat . " * 400)
-    expect(answer(page)).to_contain_text("looks at")
+    expect(answer(page)).to_contain_text("1600 · .")
     settled(page)
     page.get_by_role("button", name="Copy link").press("Enter")
     expect(page.get_by_text("Link copied. It cannot carry all of the prompt")).to_be_visible()

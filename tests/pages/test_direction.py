@@ -14,10 +14,11 @@ HEBREW = "שלום עולם"
 
 
 @pytest.mark.parametrize(("prompt", "direction"), [(HEBREW, "rtl"), ("a cat שלום", "ltr"), ("", "ltr")])
-def test_the_row_of_tokens_runs_in_the_direction_of_the_text(open_page, prompt, direction):
-    given = [e.proto.json for e in open_page("explore", prompt).app.get("bidi_component")]
+@pytest.mark.parametrize("model", ["MLP", "4"])
+def test_the_row_of_words_runs_in_the_direction_of_the_text(open_page, prompt, direction, model):
+    given = [e.proto.json for e in open_page("explore", prompt, model=model).app.get("bidi_component")]
     rows = [json.loads(data) for data in given if data]
-    assert {row["direction"] for row in rows if "tokens" in row} == {direction}
+    assert [row["direction"] for row in rows if "direction" in row] == [direction]
 
 
 def test_a_story_runs_in_the_direction_of_its_start_and_not_word_by_word(vocab, bundled):

@@ -14,6 +14,16 @@ ODD_PROMPT = "<s> </script> $x$ *a* :smile: &lt; _b_"
 WEIGHTS = "Weights of the chosen query"
 
 
+@pytest.fixture
+def open_page(open_page):
+    """Open a page; Explore with its tables, unless another tab is named."""
+
+    def opened(page: str = "explore", prompt: str | None = None, **params) -> Screen:
+        return open_page(page, prompt, **({"tab": "In numbers"} if page == "explore" else {}) | params)
+
+    return opened
+
+
 def test_the_weight_table_holds_the_models_numbers_for_one_and_four_heads(open_page, details):
     table = open_page().table(WEIGHTS)
     one = details(PROMPT, "attention_seed11")["weights"][:, -1, -8:]
@@ -135,7 +145,7 @@ def test_the_matrices_of_one_reading_are_one_press_away_and_said_to_be_that(open
 
 def test_what_a_row_gives_to_words_that_the_picture_no_longer_shows_is_said(open_page, details, vocab):
     words = ("the cat sat on a red mat and " * 12).split()[:80]
-    screen = Screen("explore", None, {"prompt": " ".join(words), "query": "20 · on"})
+    screen = Screen("explore", None, {"prompt": " ".join(words), "query": "20 · on", "tab": "In numbers"})
     row = details(" ".join(words[:20]), "multihead_seed11")["weights"][:, -1, -21:]
     assert screen.picture["words"][0]["label"] == "17 · the"
     assert (screen.picture["query"], screen.picture["reads"]) == (3, 21)

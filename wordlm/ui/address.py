@@ -39,7 +39,7 @@ class OneOf:
     options: Sequence[Any] | None
     default: Any = None
     always: bool = False
-    """Whether it stands in the address also where it is the default, since that depends on the visitor's device."""
+    """Whether it stands in the address also where it is the default, since that differs from place to place."""
 
     def read(self, texts: list[str]) -> Any:
         """Return what a link says. Raises `ValueError` where that is not offered."""
@@ -161,7 +161,7 @@ PARAMETERS: dict[str, Parameter] = {
     "draw_seed": Number(0, 10**6, 0),
     "unknown": Switch(),
     # Train
-    "learn_from": OneOf(("smoke stories", "6,000 stories", "a text of mine"), "smoke stories"),
+    "learn_from": OneOf(("smoke stories", "6,000 stories", "a text of mine"), "smoke stories", always=True),
     "words": OneOf(("the bundled one", "its own"), "the bundled one"),
     "trained": OneOf(MODELS, "4"),
     "steps": Number(1, MOST_STEPS, 100, 50),

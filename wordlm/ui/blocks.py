@@ -90,7 +90,10 @@ def as_csv(table: pd.DataFrame, *, index: bool) -> bytes:
         # One character alone, as a token may be, is no formula.
         return f"'{cell}" if isinstance(cell, str) and len(cell) > 1 and cell[0] in "=+-@\t\r" else cell
 
-    return table.map(safe).rename(index=safe, columns=safe).to_csv(index=index).encode("utf-8-sig")
+    # With both characters at the end of a line, as RFC 4180 has it, a cell that holds either is put in quotes.
+    return (
+        table.map(safe).rename(index=safe, columns=safe).to_csv(index=index, lineterminator="\r\n").encode("utf-8-sig")
+    )
 
 
 def check_strip(*checks: Checks, drawn: float | None = None) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from wordlm.text import SPECIALS, UNK, EncodedPrompt, direction
+from wordlm.text import SPECIALS, UNK, EncodedPrompt
 
 _LINK_HTML = '<button type="button">Copy link</button><p role="status"></p>'
 
@@ -62,10 +62,9 @@ def token_row(
         if (place := st.session_state[key].picked) is not None:
             on_pick(int(place))
 
-    words = " ".join(word for word, place in zip(prompt.typed, prompt.positions, strict=True) if place)
     _registered()["tokens"](
         key=key,
-        data={"tokens": tokens, "chosen": chosen, "hue": hue, "direction": direction(words)},
+        data={"tokens": tokens, "chosen": chosen, "hue": hue, "direction": prompt.direction},
         on_picked_change=picked,
     )
 

@@ -37,5 +37,9 @@ def shortened(text: str) -> str:
 
 
 def label_html(text: str) -> str:
-    """Escape a word or label for a sentence in HTML, a very long one cut short."""
-    return for_html(shortened(text))
+    """Escape a word or label for a sentence in HTML, a very long one cut short.
+
+    A label's number stands before its word, whatever the direction of the word.
+    """
+    number, dot, word = shortened(text).partition(" · ")
+    return f"{number}{dot}{for_html(word)}" if dot and number.isdecimal() else for_html(shortened(text))

@@ -156,6 +156,7 @@ function strip(view) {
     item.style.gridArea = view.across ? `${head + 2} / ${word + 2}` : `${word + 2} / ${head + 2}`;
     grid.append(item);
   };
+  grid.dir = data.direction;
   grid.style.setProperty("--column", `${view.column}px`);
   grid.style.setProperty("--names", `${view.across ? view.names : 120}px`);
   grid.style.setProperty("--count", view.across ? n : data.heads.length);
@@ -174,7 +175,7 @@ function strip(view) {
         tabIndex: i === data.query ? 0 : -1,
         data: { focus: `word-${i}`, word: i },
         onclick: () => choose({ query: i }),
-        onkeydown: (event) => moveAmongWords(event, i, n),
+        onkeydown: (event) => moveAmongWords(event, i, n, view.across && data.direction === "rtl" ? -1 : 1),
       },
       [element("bdi", { textContent: word.typed })],
     );
@@ -205,8 +206,8 @@ function strip(view) {
 }
 
 // The words are one stop of the Tab key; arrow keys move among them.
-function moveAmongWords(event, place, n) {
-  const to = { ArrowLeft: place - 1, ArrowUp: place - 1, ArrowRight: place + 1, ArrowDown: place + 1, Home: 0, End: n - 1 }[event.key];
+function moveAmongWords(event, place, n, right) {
+  const to = { ArrowLeft: place - right, ArrowUp: place - 1, ArrowRight: place + right, ArrowDown: place + 1, Home: 0, End: n - 1 }[event.key];
   if (to === undefined) return;
   event.preventDefault();
   event.currentTarget.parentElement.querySelector(`[data-word="${Math.min(n - 1, Math.max(0, to))}"]`).focus();
@@ -340,7 +341,7 @@ function lines(view) {
   const side = view.across ? n * (view.column + 1) : n * 22;
   const reach = view.across ? 210 : Math.min(220, view.width - 130);
   const at = (word, looks) => {
-    const along = (word + 0.5) * (side / n);
+    const along = (view.across && data.direction === "rtl" ? n - word - 0.5 : word + 0.5) * (side / n);
     return view.across ? [along, looks ? reach - 4 : 4] : [looks ? reach - 4 : 4, along];
   };
   svg.setAttribute("class", "lines");
@@ -371,8 +372,8 @@ function lines(view) {
   const looks = element("div", { className: `looks ${view.across ? "across" : "down"}`, aria: { hidden: true } },
     data.words.map((word, i) => element("bdi", { textContent: word.typed, className: i === data.query ? "query" : "" })));
   looks.style.setProperty("--column", `${view.across ? view.column + 1 : 22}px`);
-  return element("div", { className: `linked ${view.across ? "across" : "down"}`, style: { marginLeft: view.across ? `${view.names}px` : 0 } },
-    view.across ? [svg, looks] : [svg, looks]);
+  return element("div", { className: `linked ${view.across ? "across" : "down"}`, dir: data.direction, style: { marginInlineStart: view.across ? `${view.names}px` : 0 } },
+    [svg, looks]);
 }
 
 // What two models expect, a bar each.

@@ -83,6 +83,7 @@ def heads_picture(
             for i in range(n)
         ],
         "heads": [asdict(pane) for pane in panes],
+        "direction": prompt.direction,
         "rows": base64.b64encode(packed.tobytes()).decode(),
         "scores": None if scores is None else np.round(scores, 4).tolist(),
         "beyond": None if beyond is None else np.round(beyond, 4).tolist(),

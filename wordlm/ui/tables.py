@@ -33,6 +33,9 @@ def table_texts(table: pd.DataFrame, decimals: int, *, limits: bool = True) -> p
     """
     texts = np.empty(table.shape, object)
     for place, (_, column) in enumerate(table.items()):
+        if pd.api.types.is_integer_dtype(column.dtype) and column.hasnans:  # whole numbers, some of them missing
+            texts[:, place] = ["" if pd.isna(value) else _whole(np.array([value]), 0, False)[0] for value in column]
+            continue
         values = column.to_numpy()
         texts[:, place] = _WRITERS.get(values.dtype.kind, _as_text)(values, decimals, limits)
     return pd.DataFrame(texts, table.index, table.columns, dtype=object)
