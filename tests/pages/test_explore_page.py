@@ -280,9 +280,10 @@ def test_the_checks_on_screen_hold(open_page):
         ({"row_sum": 2e-4}, "every row of weights sums to 1 (largest error 2 × 10⁻⁴)"),
         ({"masked": 1e-30}, "masked cells are exactly 0 (largest 1 × 10⁻³⁰)"),
         ({"forward": 0.5}, "forward and forward_details differ by 5 × 10⁻¹"),
+        ({"forward": math.nan}, "forward and forward_details differ by not a number"),
         ({"drawn": 2e-4}, "the picture's row is that of the word's own reading (largest difference 2 × 10⁻⁴)"),
     ],
-    ids=["row sum", "masked", "forward", "drawn"],
+    ids=["row sum", "masked", "forward", "no number", "drawn"],
 )
 def test_a_check_that_does_not_hold_of_one_model_is_said_to_fail_and_no_other(monkeypatch, broken, law):
     drawn = []
