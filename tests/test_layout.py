@@ -53,6 +53,21 @@ def test_the_package_knows_nothing_of_pages_and_only_its_ui_of_streamlit(path):
         assert not any(name.startswith("wordlm.ui") for name in imported_modules(path))
 
 
+GROWING = {"Generation", "Job"}
+"""What is written to while a story is written or a model is trained."""
+
+
+def test_what_the_package_hands_around_cannot_be_changed():
+    changeable = set()
+    for path in (REPOSITORY / "wordlm").glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                how = [ast.unparse(decorator) for decorator in node.decorator_list]
+                if any("dataclass" in decorator and "frozen=True" not in decorator for decorator in how):
+                    changeable.add(node.name)
+    assert changeable == GROWING
+
+
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
 def test_pages_leave_torch_and_numpy_to_the_package(path):
     assert not {name.split(".")[0] for name in imported_modules(path)} & {"torch", "numpy"}
