@@ -13,6 +13,7 @@ from wordlm.data import (
     corpus_from_stories,
     make_all_windows,
     split_stories,
+    stories_in,
 )
 from wordlm.files import ARTIFACTS, read_json
 from wordlm.prepare_data import cut_subset, describe_corpus, prepare
@@ -122,13 +123,16 @@ def test_other_stories_than_the_pinned_ones_are_refused(tmp_path):
     path = tmp_path / "dgx" / "stories.txt"
     path.parent.mkdir()
     path.write_text("once upon a time", encoding="utf-8")
-    with pytest.raises(DataError, match="not the pinned subset"):
+    digests = r"their SHA-256 is [0-9a-f]{12}…, expected [0-9a-f]{12}…"
+    with pytest.raises(DataError, match=f"these 1 stories are not the pinned subset: {digests}"):
         build_corpus(tmp_path, "dgx")
 
 
 def test_the_real_subset_gives_the_published_vocabulary_and_counts(real_stories):
     stories = cut_subset(real_stories)
     check_subset(stories)
+    with pytest.raises(DataError, match="these 5,999 stories are not the pinned subset"):
+        check_subset(stories[1:])
     corpus = corpus_from_stories(stories, "dgx")
     assert corpus.vocab == Vocab.load(ARTIFACTS / "vocab.json")
     assert describe_corpus(corpus, stories) == read_json(ARTIFACTS / "corpus.json")
@@ -169,3 +173,41 @@ def test_three_different_stories_are_enough_whatever_else_is_repeated():
         split = split_stories([["a"], ["a"], ["a"], ["b"], ["b"], ["c"]], seed)
         assert all(split.values())
         assert sum(map(len, split.values())) == 6
+
+
+def test_stories_that_are_all_equal_are_left_together_and_refused():
+    assert {name: len(part) for name, part in split_stories([["a"]] * 20).items()} == {
+        "train": 20,
+        "validation": 0,
+        "test": 0,
+    }
+    with pytest.raises(DataError, match="no story is left for validation"):
+        corpus_from_stories(["a"] * 20, "text")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "one cat\n\ntwo cats\n \t\nthree cats\n",
+        "one cat\r\n\r\n\r\ntwo cats\r\n\r\nthree cats",
+        "one cat<|endoftext|>\ntwo cats\n<|endoftext|>three cats<|endoftext|> \n",
+        "\ufeffone cat\n\ntwo cats\n\n\u200b\n\nthree cats",
+    ],
+    ids=["blank lines", "lines of Windows", "separators", "what nobody sees"],
+)
+def test_a_text_is_cut_into_stories_and_what_holds_no_word_is_none(text):
+    assert stories_in(text.encode()) == ["one cat", "two cats", "three cats"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (" \n\n ", "the text holds no story, at least 3 are needed"),
+        ("one cat", "the text holds one story, at least 3 are needed"),
+        ("one cat\n\ntwo cats", "the text holds 2 stories, at least 3 are needed"),
+        (b"one cat\xe4", r"the text is not UTF-8 \(byte 7\)"),
+    ],
+)
+def test_a_text_of_too_few_stories_is_refused_with_their_number(text, message):
+    with pytest.raises(DataError, match=message):
+        stories_in(text if isinstance(text, bytes) else text.encode())

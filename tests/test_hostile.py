@@ -18,12 +18,12 @@ from hypothesis import strategies as st
 
 from tests.pages.screen import Screen
 from wordlm.checkpoints import open_checkpoint, save_model_npz
-from wordlm.data import DataError, stories_in
+from wordlm.data import FEWEST_STORIES, DataError, stories_in
 from wordlm.files import ARTIFACTS
 from wordlm.inspection import inspect_ids, token_table
 from wordlm.models import build_model, variant_of
 from wordlm.results import check_comparison
-from wordlm.text import Vocab, encode_prompt
+from wordlm.text import Vocab, encode_prompt, tokenize
 from wordlm.ui import blocks, charts
 from wordlm.ui.escape import for_html, for_markdown, label_html
 from wordlm.variants import Variant
@@ -113,7 +113,7 @@ def test_a_single_mark_stays_as_it_was_typed_in_a_csv(vocab):
     assert read["typed"].tolist() == ["<BOS>", "=", "+", "-", "@"]
 
 
-@given(st.binary(max_size=300) | TEXTS.map(str.encode))
+@given(st.binary(max_size=300) | st.lists(TEXTS, max_size=6).map("\n\n".join).map(str.encode))
 @QUICK
 def test_any_text_file_is_stories_or_one_clear_sentence(content):
     try:
@@ -121,7 +121,8 @@ def test_any_text_file_is_stories_or_one_clear_sentence(content):
     except DataError as error:
         assert "\n" not in str(error)
     else:
-        assert len(stories) >= 10
+        assert len(stories) >= FEWEST_STORIES
+        assert all(map(tokenize, stories))
 
 
 JSON = st.recursive(
