@@ -54,6 +54,9 @@ def test_windows_behave_like_an_integer_array(smoke_windows):
     assert contexts[rows].dtype == torch.int64
     with pytest.raises(IndexError):
         contexts[len(contexts)]
+    moved = contexts.to(torch.device("cpu"))
+    assert moved.shape == contexts.shape
+    assert torch.equal(moved[rows], contexts[rows])
 
 
 def test_a_window_is_what_a_prompt_of_the_same_words_becomes(smoke_corpus, smoke_windows):
