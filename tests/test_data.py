@@ -122,10 +122,11 @@ def test_missing_stories_name_the_command_that_brings_them(tmp_path):
         build_corpus(tmp_path, "smoke")
 
 
-def test_other_stories_than_the_pinned_ones_are_refused(tmp_path):
+@pytest.mark.parametrize("story", ["once upon a time", "d"], ids=["a larger digest", "a smaller digest"])
+def test_other_stories_than_the_pinned_ones_are_refused(tmp_path, story):
     path = tmp_path / "dgx" / "stories.txt"
     path.parent.mkdir()
-    path.write_text("once upon a time", encoding="utf-8")
+    path.write_text(story, encoding="utf-8")
     digests = r"their SHA-256 is [0-9a-f]{12}…, expected [0-9a-f]{12}…"
     with pytest.raises(DataError, match=f"these 1 stories are not the pinned subset: {digests}"):
         build_corpus(tmp_path, "dgx")
@@ -164,7 +165,10 @@ def test_windows_hold_less_than_a_fortieth_of_materialised_rows_and_never_make_t
 
 @pytest.mark.parametrize("count", [3, 4, 5, 6, 7, 9, 10, 15, 100])
 def test_of_a_few_stories_each_split_has_one_and_most_are_for_training(count):
-    split = split_stories([[f"word{i}"] for i in range(count)])
+    stories = [[f"word{i}"] for i in range(count)]
+    split = split_stories(stories, seed=5)
+    random.Random(5).shuffle(stories)
+    assert [story for name in ("train", "validation", "test") for story in split[name]] == stories
     sizes = {name: len(part) for name, part in split.items()}
     assert sum(sizes.values()) == count
     assert sizes["validation"] == sizes["test"] == max(1, round(count / 10))
