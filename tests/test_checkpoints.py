@@ -1,14 +1,16 @@
 import io
 import json
 import zipfile
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
 
-from wordlm.checkpoints import load_model_npz, open_checkpoint, save_model_npz
+from wordlm.checkpoints import describe_checkpoint, load_model_npz, open_checkpoint, save_model_npz
 from wordlm.files import ARTIFACTS
 from wordlm.models import build_model, variant_of
+from wordlm.text import SPECIALS, Vocab
 from wordlm.variants import Variant
 
 
@@ -31,6 +33,19 @@ def test_a_saved_model_comes_back_with_its_metadata(saved):
     assert metadata["kind"] == "attention"
     for name, value in build_model("attention", seed=1).state_dict().items():
         assert torch.equal(model.state_dict()[name], value)
+
+
+def test_arrays_in_another_layout_precision_or_version_of_the_format_are_the_same_weights(saved):
+    arrays = arrays_of(saved)
+    arrays["W_Q.weight"] = np.asfortranarray(arrays["W_Q.weight"])
+    arrays["vocab_head.weight"] = arrays["vocab_head.weight"].astype(float)
+    with zipfile.ZipFile(saved, "w") as archive:
+        for name, value in arrays.items():
+            with archive.open(f"{name}.npy", "w") as file:
+                np.lib.format.write_array(file, value, version=(2, 0))
+    _, model = load_model_npz(saved, build_model("attention", seed=2))
+    for name, value in build_model("attention", seed=1).state_dict().items():
+        assert torch.equal(model.state_dict()[name], value), name
 
 
 def test_a_model_can_be_read_from_an_open_file(saved):
@@ -116,12 +131,16 @@ DAMAGE = {
         with_array("W_Q.weight", np.zeros((64, 32), np.float32)),
         r"W_Q.weight cannot be read: its shape is \(64, 32\)",
     ),
+    "an array is larger": (
+        with_array("W_Q.weight", np.zeros((64, 65), np.float32)),
+        r"W_Q.weight cannot be read: its shape is \(64, 65\), the model needs \(64, 64\)",
+    ),
     "a value is NaN": (with_nan, "W_K.weight holds values that are not finite"),
     "values are integers": (with_array("W_K.weight", np.zeros((64, 64), np.int32)), "W_K.weight"),
     "the file is cut short": (truncated, "no complete .npz"),
     "bytes were flipped": (flipped_bytes, "model.npz"),
     "an array is a pickle": (pickled, "W_V.weight cannot be read"),
-    "an array is a bomb": (bomb, "W_O.weight takes 200,000,128 bytes"),
+    "an array is a bomb": (bomb, "W_O.weight takes 200,000,128 bytes, at most 36,864 are expected"),
     "a header announces too much": (announces_too_much, "metadata cannot be read: its shape"),
     "the vocabulary is another": (other_vocabulary, "metadata names another vocabulary"),
     "the kind is another": (saying(kind="multihead", heads=1), "this is multihead with 1 head, the model to load it"),
@@ -201,3 +220,33 @@ def test_saving_that_fails_keeps_the_old_file_and_leaves_no_other(saved):
         save_model_npz(saved, build_model("attention"), {"not json": object()})
     assert saved.read_bytes() == before
     assert list(saved.parent.iterdir()) == [saved]
+
+
+def vocabulary_of(size: int) -> Vocab:
+    return Vocab((*SPECIALS, *(f"word{i}" for i in range(4, size))))
+
+
+def test_a_checkpoint_brings_its_own_vocabulary_of_up_to_4000_words_along(tmp_path):
+    for size, kind in ((7, "mlp"), (4000, "attention")):
+        own, path = vocabulary_of(size), tmp_path / f"{size}.npz"
+        model = build_model(kind, size, seed=1)
+        save_model_npz(path, model, {"kind": kind, "vocab_sha256": own.sha256, "itos": list(own.itos)})
+        _, opened, vocab = open_checkpoint(path)
+        assert vocab == own
+        assert torch.equal(opened.vocab_head.weight, model.vocab_head.weight)
+        assert not opened.training
+        assert not any(parameter.requires_grad for parameter in opened.parameters())
+
+
+RESULT = {"config": {"seed": 5}, "selected_step": 20, "validation_loss": 3.5, "environment": {"torch": "2"}}
+
+
+def test_a_vocabulary_other_than_the_bundled_one_is_described_with_its_words(vocab, smoke_corpus):
+    others = [vocabulary_of(size) for size in range(5, 15)]
+    assert min(other.sha256 for other in others) < vocab.sha256 < max(other.sha256 for other in others)
+    for own in [vocab, *others]:
+        model = build_model("multihead", len(own), seed=5, heads=2)
+        told = describe_checkpoint(model, replace(smoke_corpus, vocab=own), RESULT)
+        assert told.get("itos") == (None if own is vocab else list(own.itos))
+        assert (told["kind"], told["heads"], told["vocab_size"], told["seed"]) == ("multihead", 2, len(own), 5)
+        assert (told["vocab_sha256"], told["data_sha256"]) == (own.sha256, smoke_corpus.digest)
