@@ -51,6 +51,7 @@ def test_losses_with_heads_off_equal_an_evaluation_of_the_plain_forward(monkeypa
             plain = model.forward_details(contexts[:], heads_on=on, off_message=mean if fill == "mean" else None)
         expected = torch.nn.functional.cross_entropy(plain["logits"], targets, reduction="none")
         torch.testing.assert_close(loss, expected, atol=1e-5, rtol=0)
+        assert not loss.requires_grad, "nothing is kept for a training"
 
 
 def test_mean_messages_are_the_average_of_the_last_slots_messages(monkeypatch, model, smoke_windows):
@@ -58,7 +59,9 @@ def test_mean_messages_are_the_average_of_the_last_slots_messages(monkeypatch, m
     contexts = smoke_windows["validation"][0][:1200]
     with torch.inference_mode():
         messages = model.forward_details(contexts[:])["messages"][:, -1].view(len(contexts), 4, -1)
-    torch.testing.assert_close(mean_messages(model, contexts), messages.mean(0), atol=1e-5, rtol=0)
+    mean = mean_messages(model, contexts)
+    torch.testing.assert_close(mean, messages.mean(0), atol=1e-5, rtol=0)
+    assert not mean.requires_grad, "nothing is kept for a training"
 
 
 def test_a_prompt_s_effect_is_nothing_when_no_head_is_off(model):
@@ -66,6 +69,7 @@ def test_a_prompt_s_effect_is_nothing_when_no_head_is_off(model):
     effect = prompt_effect(model, (BOS, *words), words, (), None)
     np.testing.assert_array_equal(effect.before, effect.after)
     np.testing.assert_array_equal(effect.losses_before, effect.losses_after)
+    assert len(effect.losses_before) == 3
 
 
 @pytest.mark.parametrize("mean", [None, torch.linspace(-1, 1, 64).view(4, 16)], ids=["zeros", "mean messages"])
