@@ -8,20 +8,28 @@ import torch
 
 from wordlm.ablate import chosen_subsets, measure_all
 from wordlm.ablation import (
+    PromptEffect,
     all_subsets,
     cheapest_pair,
+    head_value_table,
+    loss_table,
     mean_messages,
+    next_word_effect,
     paired_interval,
     prompt_effect,
     shapley_values,
+    stored_entry,
     subset_losses,
+    subset_table,
     switches,
     word_effect,
     worth_together,
 )
 from wordlm.checkpoints import save_model_npz
+from wordlm.inspection import next_probabilities
 from wordlm.models import build_model
-from wordlm.text import BOS
+from wordlm.scoring import word_losses
+from wordlm.text import BOS, SPECIALS, Vocab
 from wordlm.training import evaluate
 
 
@@ -30,10 +38,12 @@ def model(smoke_corpus):
     return build_model("multihead", len(smoke_corpus.vocab), seed=3).eval()
 
 
-def test_losses_with_heads_off_equal_an_evaluation_of_the_plain_forward(model, smoke_windows):
+def test_losses_with_heads_off_equal_an_evaluation_of_the_plain_forward(monkeypatch, model, smoke_windows):
+    monkeypatch.setattr("wordlm.ablation.BATCH", 120)
     contexts, targets = (part[:300] for part in smoke_windows["validation"])
-    mean = mean_messages(model, contexts)
-    losses = subset_losses(model, contexts, targets, [(), (2,), (0, 3)], {"zero": None, "mean": mean})
+    mean, shares = mean_messages(model, contexts), []
+    losses = subset_losses(model, contexts, targets, [(), (2,), (0, 3)], {"zero": None, "mean": mean}, shares.append)
+    assert shares == [0.4, 0.8, 1]
     assert losses["zero", ()].double().mean().item() == pytest.approx(evaluate(model, contexts, targets), abs=1e-6)
     for (fill, off), loss in losses.items():
         on = torch.tensor([head not in off for head in range(4)])
@@ -41,13 +51,17 @@ def test_losses_with_heads_off_equal_an_evaluation_of_the_plain_forward(model, s
             plain = model.forward_details(contexts[:], heads_on=on, off_message=mean if fill == "mean" else None)
         expected = torch.nn.functional.cross_entropy(plain["logits"], targets, reduction="none")
         torch.testing.assert_close(loss, expected, atol=1e-5, rtol=0)
+        assert not loss.requires_grad, "nothing is kept for a training"
 
 
-def test_mean_messages_are_the_average_of_the_last_slots_messages(model, smoke_windows):
-    contexts, _ = smoke_windows["validation"]
+def test_mean_messages_are_the_average_of_the_last_slots_messages(monkeypatch, model, smoke_windows):
+    monkeypatch.setattr("wordlm.ablation.BATCH", 500)
+    contexts = smoke_windows["validation"][0][:1200]
     with torch.inference_mode():
         messages = model.forward_details(contexts[:])["messages"][:, -1].view(len(contexts), 4, -1)
-    torch.testing.assert_close(mean_messages(model, contexts), messages.mean(0), atol=1e-5, rtol=0)
+    mean = mean_messages(model, contexts)
+    torch.testing.assert_close(mean, messages.mean(0), atol=1e-5, rtol=0)
+    assert not mean.requires_grad, "nothing is kept for a training"
 
 
 def test_a_prompt_s_effect_is_nothing_when_no_head_is_off(model):
@@ -55,8 +69,44 @@ def test_a_prompt_s_effect_is_nothing_when_no_head_is_off(model):
     effect = prompt_effect(model, (BOS, *words), words, (), None)
     np.testing.assert_array_equal(effect.before, effect.after)
     np.testing.assert_array_equal(effect.losses_before, effect.losses_after)
-    other = prompt_effect(model, (BOS, *words), words, (1,), None)
-    assert not np.array_equal(other.before, other.after)
+    assert len(effect.losses_before) == 3
+
+
+@pytest.mark.parametrize("mean", [None, torch.linspace(-1, 1, 64).view(4, 16)], ids=["zeros", "mean messages"])
+def test_a_prompt_s_effect_is_that_of_two_models(model, mean):
+    """Of a text of which the model reads the end, and of which the last two words are scored."""
+    words = [*range(4, 69), 5, 9, 6, 8, 7]
+    off = {"heads_on": torch.tensor([True, False, True, False]), "off_message": mean}
+    effect = prompt_effect(model, words[-64:], words, (1, 3), mean, first=68)
+    np.testing.assert_array_equal(effect.before, next_probabilities(model, words[-64:]))
+    np.testing.assert_array_equal(effect.after, next_probabilities(model, words[-64:], **off))
+    np.testing.assert_array_equal(effect.losses_before, word_losses(model, words, first=68))
+    np.testing.assert_array_equal(effect.losses_after, word_losses(model, words, first=68, **off))
+    assert len(effect.losses_after) == 2
+    assert not np.array_equal(effect.before, effect.after)
+    assert not np.array_equal(effect.losses_before, effect.losses_after)
+
+
+def test_the_words_likeliest_before_or_after_are_listed_with_the_change():
+    vocab = Vocab((*SPECIALS, *"abcdefgh"))
+    before = np.array([0.0, 0.01, 0.02, 0.03, 0.3, 0.1, 0.2, 0.04, 0.05, 0.06, 0.07, 0.08])
+    after = before.copy()
+    after[[4, 11]] = 0.1, 0.25
+    effect = PromptEffect(before, after, np.array([1.0, 2.0]), np.array([1.5, 0.5]))
+    table = next_word_effect(effect, vocab)
+    assert table["word"].tolist() == ["a", "h", "c", "b", "g", "f", "e", "d", "<UNK>", "<EOS>"]
+    ids = vocab.encode(table["word"][:8])
+    assert table["before"].tolist()[:8] == before[ids].tolist()
+    assert table["after"].tolist()[:8] == after[ids].tolist()
+    assert table["change"].tolist() == pytest.approx([-0.2, 0.17] + [0] * 8)
+    assert len(next_word_effect(effect, vocab, 3)) == 3
+    losses = loss_table(effect, ["1 · cat", "2 · sat"])
+    assert losses.to_dict("list") == {
+        "word": ["1 · cat", "2 · sat"],
+        "before": [1.0, 2.0],
+        "after": [1.5, 0.5],
+        "change": [0.5, -1.5],
+    }
 
 
 def test_switching_off_never_changes_the_model(model):
@@ -88,6 +138,11 @@ def test_shapley_values_are_the_average_over_all_orders():
 
 def test_a_word_s_effect_is_a_factor_of_its_chance_and_stays_one_where_chances_are_tiny(model):
     table = word_effect(model, (BOS, 5, 6), 9)
+    assert table["heads"].tolist() == ["all heads", *(f"without head {number}" for number in (1, 2, 3, 4))]
+    for row, off in enumerate([(), (0,), (1,), (2,), (3,)]):
+        probabilities = next_probabilities(model, (BOS, 5, 6), **switches(model, off))
+        assert table["probability"][row] == pytest.approx(float(probabilities[9]), rel=1e-5)
+        assert table["rank"][row] == 1 + (probabilities > probabilities[9]).sum()
     factors = table["probability"] / table["probability"][0]
     assert table["times as likely"].tolist() == pytest.approx(factors.tolist(), rel=1e-6)
     assert table["times as likely"][0] == 1
@@ -99,7 +154,33 @@ def test_a_word_s_effect_is_a_factor_of_its_chance_and_stays_one_where_chances_a
 def stored():
     """Two heads that stand in for each other, and a third that matters alone."""
     increases = {(): 0, (0,): 0.1, (1,): 0.2, (2,): 0.5, (0, 1): 0.9, (0, 2): 0.6, (1, 2): 0.75, (0, 1, 2): 1.5}
-    return {"heads": 3, "zero": [{"off": list(off), "increase": rise} for off, rise in increases.items()]}
+    zero = [{"off": list(off), "increase": rise, "loss": 3 + rise} for off, rise in increases.items()]
+    for entry in zero:
+        entry["interval"] = (entry["increase"] - 0.01, entry["increase"] + 0.01)
+    mean = [{key: -np.array(value) if key != "off" else value for key, value in entry.items()} for entry in zero]
+    return {"heads": 3, "zero": zero, "mean": mean}
+
+
+def test_a_head_s_value_is_its_own_increase_with_its_interval_and_a_shapley_value_where_there_is_one(stored):
+    table = head_value_table(stored)
+    assert list(table.index) == ["head 1", "head 2", "head 3"]
+    assert list(table.columns) == ["zero", "zero low", "zero high", "mean", "mean low", "mean high"]
+    assert table["zero"].tolist() == [0.1, 0.2, 0.5]
+    assert table["zero low"].tolist() == pytest.approx([0.09, 0.19, 0.49])
+    assert table["zero high"].tolist() == pytest.approx([0.11, 0.21, 0.51])
+    assert table["mean high"].tolist() == pytest.approx([-0.11, -0.21, -0.51])
+    with_values = head_value_table(stored | {"shapley_zero": [1, 2, 3]})
+    assert with_values["Shapley, zero"].tolist() == [1, 2, 3]
+    assert "Shapley, mean" not in with_values
+
+
+def test_every_measured_set_of_heads_is_named_by_its_heads_with_loss_and_increase(stored):
+    table = subset_table(stored)
+    assert table["heads off"].tolist() == ["none", "1", "2", "3", "1, 2", "1, 3", "2, 3", "1, 2, 3"]
+    assert table["loss, zero"].tolist() == [entry["loss"] for entry in stored["zero"]]
+    assert table["increase, mean"].tolist() == [entry["increase"] for entry in stored["mean"]]
+    assert stored_entry(stored, "zero", (0, 2)) is stored["zero"][5]
+    assert stored_entry(stored, "mean", (2, 0)) is None
 
 
 def test_single_increases_are_added_up_beside_the_increase_with_all_heads_off(stored):
@@ -111,6 +192,13 @@ def test_the_cheapest_pair_is_found_among_the_measured_ones_with_its_single_cost
     assert cheapest_pair(stored) == ((0, 2), 0.6, pytest.approx(0.6))
     stored["zero"] = [entry for entry in stored["zero"] if len(entry["off"]) != 2]
     assert cheapest_pair(stored) is None
+
+
+def test_two_heads_that_are_the_whole_model_are_no_pair():
+    increases = {(0,): 0.1, (1,): 0.2, (0, 1): 0.9}
+    zero = [{"off": list(off), "increase": rise} for off, rise in increases.items()]
+    assert cheapest_pair({"heads": 2, "zero": zero}) is None
+    assert cheapest_pair({"heads": 3, "zero": zero}) == ((0, 1), 0.9, pytest.approx(0.3))
 
 
 def test_every_subset_is_listed_once_and_the_empty_one_first():
@@ -129,6 +217,18 @@ def test_the_interval_draws_whole_stories():
     half = 1.96 * values.std(ddof=1) / 200**0.5
     assert low == pytest.approx(values.mean() - half, abs=0.03)
     assert high == pytest.approx(values.mean() + half, abs=0.03)
+
+
+def test_the_interval_equals_a_slow_loop_over_drawn_stories():
+    rng = np.random.default_rng(4)
+    story = np.repeat(np.arange(6), [1, 2, 3, 4, 5, 6])
+    differences = rng.normal(size=21)
+    draw, means = np.random.default_rng(0), []
+    for _ in range(2000):
+        drawn = np.concatenate([differences[story == one] for one in draw.integers(6, size=6)])
+        means.append(drawn.mean())
+    expected = tuple(np.quantile(means, [0.025, 0.975]))
+    assert paired_interval(differences, story) == pytest.approx(expected, rel=1e-9)
 
 
 def test_every_attention_checkpoint_of_a_folder_is_measured(smoke_corpus, tmp_path):

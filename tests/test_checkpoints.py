@@ -1,14 +1,24 @@
+import errno
 import io
 import json
 import zipfile
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
 
-from wordlm.checkpoints import load_model_npz, open_checkpoint, save_model_npz
+from wordlm.checkpoints import (
+    describe_checkpoint,
+    list_checkpoints,
+    load_model_npz,
+    open_checkpoint,
+    read_metadata,
+    save_model_npz,
+)
 from wordlm.files import ARTIFACTS
 from wordlm.models import build_model, variant_of
+from wordlm.text import SPECIALS, Vocab
 from wordlm.variants import Variant
 
 
@@ -33,9 +43,48 @@ def test_a_saved_model_comes_back_with_its_metadata(saved):
         assert torch.equal(model.state_dict()[name], value)
 
 
-def test_a_model_can_be_read_from_an_open_file(saved):
-    metadata, _ = load_model_npz(io.BytesIO(saved.read_bytes()), build_model("attention"))
+def test_arrays_in_another_layout_precision_or_version_of_the_format_are_the_same_weights(saved):
+    arrays = arrays_of(saved)
+    arrays["W_Q.weight"] = np.asfortranarray(arrays["W_Q.weight"])
+    arrays["vocab_head.weight"] = arrays["vocab_head.weight"].astype(float)
+    with zipfile.ZipFile(saved, "w") as archive:
+        for name, value in arrays.items():
+            with archive.open(f"{name}.npy", "w") as file:
+                np.lib.format.write_array(file, value, version=(2, 0))
+    _, model = load_model_npz(saved, build_model("attention", seed=2))
+    for name, value in build_model("attention", seed=1).state_dict().items():
+        assert torch.equal(model.state_dict()[name], value), name
+
+
+def test_a_model_can_be_written_to_and_read_from_an_open_file(vocab):
+    file, model = io.BytesIO(), build_model("attention", seed=2)
+    save_model_npz(file, build_model("attention", seed=1), {"kind": "attention", "vocab_sha256": vocab.sha256})
+    metadata, _ = load_model_npz(file, model)
     assert metadata["kind"] == "attention"
+    assert torch.equal(model.W_Q.weight, build_model("attention", seed=1).W_Q.weight)
+
+
+@pytest.mark.parametrize("read", [read_metadata, open_checkpoint, lambda path: load_model_npz(path, attention())])
+def test_metadata_of_up_to_4_mib_are_read_and_larger_ones_refused_before_they_are_unpacked(saved, read):
+    characters = (4 * 2**20 - 128) // 4  # of 4 bytes each, after a header of 128
+    metadata = str(arrays_of(saved)["metadata"])
+    with_array("metadata", np.array(metadata.ljust(characters)))(saved)
+    read(saved)
+    with_array("metadata", np.array(metadata.ljust(characters + 1)))(saved)
+    with pytest.raises(ValueError, match=r"model\.npz: array metadata takes 4,194,308 bytes"):
+        read(saved)
+
+
+def attention():
+    return build_model("attention")
+
+
+def test_a_file_without_metadata_is_refused(saved):
+    arrays = arrays_of(saved)
+    del arrays["metadata"]
+    np.savez(saved, **arrays)
+    with pytest.raises(ValueError, match="array metadata is missing"):
+        open_checkpoint(saved)
 
 
 def with_array(name, value):
@@ -82,21 +131,48 @@ def bomb(path):
                 np.lib.format.write_array(file, value if name != "W_O.weight" else np.zeros(25_000_000), version=(1, 0))
 
 
-def announces_too_much(path):
-    """A header that promises 10^18 numbers, and none of them."""
+def announcing(dtype, side):
+    """A header that promises many numbers, and none of them."""
+
+    def damage(path):
+        arrays = arrays_of(path)
+        with zipfile.ZipFile(path, "w") as archive:
+            for name, value in arrays.items():
+                with archive.open(f"{name}.npy", "w") as file:
+                    if name == "metadata":
+                        header = {"descr": dtype, "fortran_order": False, "shape": (side, side)}
+                        np.lib.format.write_array_header_1_0(file, header)
+                    else:
+                        np.lib.format.write_array(file, value, version=(1, 0))
+
+    return damage
+
+
+def in_every_header(place, value):
+    """Write `value` at a place of every entry of the archive; it stands 2 bytes later in the directory at the end."""
+
+    def damage(path):
+        content = bytearray(path.read_bytes())
+        for mark, at in ((b"PK\3\4", place), (b"PK\1\2", place + 2)):
+            start = content.find(mark)
+            while start >= 0:
+                content[start + at] = value
+                start = content.find(mark, start + 1)
+        path.write_bytes(content)
+
+    return damage
+
+
+def compressed_and_broken(path):
     arrays = arrays_of(path)
-    with zipfile.ZipFile(path, "w") as archive:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, value in arrays.items():
             with archive.open(f"{name}.npy", "w") as file:
-                if name == "metadata":
-                    header = {"descr": "<U1", "fortran_order": False, "shape": (10**9, 10**9)}
-                    np.lib.format.write_array_header_1_0(file, header)
-                else:
-                    np.lib.format.write_array(file, value, version=(1, 0))
-
-
-def other_vocabulary(path):
-    with_array("metadata", np.array(json.dumps({"kind": "attention", "vocab_sha256": "0" * 64})))(path)
+                np.lib.format.write_array(file, value, version=(1, 0))
+        start = archive.getinfo("W_Q.weight.npy").header_offset + 30 + len("W_Q.weight.npy")
+    content = bytearray(path.read_bytes())
+    content[start : start + 40] = b"\xff" * 40
+    path.write_bytes(content)
 
 
 def saying(**changes):
@@ -116,14 +192,24 @@ DAMAGE = {
         with_array("W_Q.weight", np.zeros((64, 32), np.float32)),
         r"W_Q.weight cannot be read: its shape is \(64, 32\)",
     ),
+    "an array is larger": (
+        with_array("W_Q.weight", np.zeros((64, 65), np.float32)),
+        r"W_Q.weight cannot be read: its shape is \(64, 65\), the model needs \(64, 64\)",
+    ),
     "a value is NaN": (with_nan, "W_K.weight holds values that are not finite"),
     "values are integers": (with_array("W_K.weight", np.zeros((64, 64), np.int32)), "W_K.weight"),
     "the file is cut short": (truncated, "no complete .npz"),
     "bytes were flipped": (flipped_bytes, "model.npz"),
     "an array is a pickle": (pickled, "W_V.weight cannot be read"),
-    "an array is a bomb": (bomb, "W_O.weight takes 200,000,128 bytes"),
-    "a header announces too much": (announces_too_much, "metadata cannot be read: its shape"),
-    "the vocabulary is another": (other_vocabulary, "metadata names another vocabulary"),
+    "an array is a bomb": (bomb, "W_O.weight takes 200,000,128 bytes, at most 36,864 are expected"),
+    "a header announces too many": (announcing("<U1", 10**9), "metadata cannot be read: its shape .* is too large"),
+    "a header announces too long ones": (announcing("<U1000", 1000), "metadata cannot be read: its shape .* is too la"),
+    "the file is encrypted": (in_every_header(6, 1), "no complete .npz.*password"),
+    "the file is packed in a way of its own": (in_every_header(8, 99), "no complete .npz.*compression"),
+    "packed bytes are broken": (compressed_and_broken, "no complete .npz.*decompressing"),
+    "the vocabulary has a smaller digest": (saying(vocab_sha256="0" * 64), "metadata names another vocabulary"),
+    "the vocabulary has a larger digest": (saying(vocab_sha256="f" * 64), "metadata names another vocabulary"),
+    "the vocabulary is not named": (saying(vocab_sha256=None), "metadata names another vocabulary"),
     "the kind is another": (saying(kind="multihead", heads=1), "this is multihead with 1 head, the model to load it"),
     "the heads are others": (saying(heads=4), "this is attention with 4 heads"),
     "the kind is none": (saying(kind="transformer"), "kind must be mlp, attention or multihead, got 'transformer'"),
@@ -195,9 +281,73 @@ def test_a_model_of_somebody_else_s_is_not_loaded_into(saved):
         variant_of(Other())
 
 
-def test_saving_that_fails_keeps_the_old_file_and_leaves_no_other(saved):
+def test_saving_that_fails_in_the_middle_keeps_the_old_file_and_leaves_no_other(saved, monkeypatch):
+    def full(file, **arrays):
+        with file if hasattr(file, "write") else open(file, "wb") as target:
+            target.write(b"half")
+        raise OSError(errno.ENOSPC, "No space left on device")
+
     before = saved.read_bytes()
-    with pytest.raises(TypeError):
-        save_model_npz(saved, build_model("attention"), {"not json": object()})
+    monkeypatch.setattr("wordlm.checkpoints.np.savez", full)
+    with pytest.raises(OSError, match="No space left"):
+        save_model_npz(saved, build_model("attention"), {})
     assert saved.read_bytes() == before
     assert list(saved.parent.iterdir()) == [saved]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"kind": "multihead", "heads": 3}, "metadata describes no model: heads must be at least 1 and divide"),
+        ({"itos": "abc"}, 'metadata must give "itos" as a list of at most 4,000 words'),
+        ({"itos": [*SPECIALS, 7]}, 'metadata must give "itos" as a list of at most 4,000 words'),
+        ({"itos": [*SPECIALS, *map(str, range(3997))]}, 'metadata must give "itos" as a list of at most 4,000 words'),
+        ({"itos": [*SPECIALS, "a", "a"]}, "metadata brings a broken vocabulary: .* this one holds 'a' twice"),
+        ({"itos": ["a"]}, "metadata brings a broken vocabulary: a vocabulary starts with"),
+    ],
+)
+def test_metadata_that_describe_no_model_are_refused_before_it_is_built(saved, changes, message):
+    saying(**changes)(saved)
+    with pytest.raises(ValueError, match=rf"model\.npz: array {message}"):
+        open_checkpoint(saved)
+
+
+def test_the_checkpoints_of_a_folder_are_listed_by_name(tmp_path):
+    for name in ("b.npz", "a.npz", "c.txt"):
+        (tmp_path / name).touch()
+    assert [path.name for path in list_checkpoints(tmp_path)] == ["a.npz", "b.npz"]
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(ValueError, match=r"empty holds no \.npz file"):
+        list_checkpoints(tmp_path / "empty")
+    with pytest.raises(ValueError, match="nowhere is no folder"):
+        list_checkpoints(tmp_path / "nowhere")
+
+
+def vocabulary_of(size: int) -> Vocab:
+    return Vocab((*SPECIALS, *(f"word{i}" for i in range(4, size))))
+
+
+def test_a_checkpoint_brings_its_own_vocabulary_of_up_to_4000_words_along(tmp_path):
+    for size, kind in ((7, "mlp"), (4000, "attention")):
+        own, path = vocabulary_of(size), tmp_path / f"{size}.npz"
+        model = build_model(kind, size, seed=1)
+        save_model_npz(path, model, {"kind": kind, "vocab_sha256": own.sha256, "itos": list(own.itos)})
+        _, opened, vocab = open_checkpoint(path)
+        assert vocab == own
+        assert torch.equal(opened.vocab_head.weight, model.vocab_head.weight)
+        assert not opened.training
+        assert not any(parameter.requires_grad for parameter in opened.parameters())
+
+
+RESULT = {"config": {"seed": 5}, "selected_step": 20, "validation_loss": 3.5, "environment": {"torch": "2"}}
+
+
+def test_a_vocabulary_other_than_the_bundled_one_is_described_with_its_words(vocab, smoke_corpus):
+    others = [vocabulary_of(size) for size in range(5, 15)]
+    assert min(other.sha256 for other in others) < vocab.sha256 < max(other.sha256 for other in others)
+    for own in [vocab, *others]:
+        model = build_model("multihead", len(own), seed=5, heads=2)
+        told = describe_checkpoint(model, replace(smoke_corpus, vocab=own), RESULT)
+        assert told.get("itos") == (None if own is vocab else list(own.itos))
+        assert (told["kind"], told["heads"], told["vocab_size"], told["seed"]) == ("multihead", 2, len(own), 5)
+        assert (told["vocab_sha256"], told["data_sha256"]) == (own.sha256, smoke_corpus.digest)

@@ -1,7 +1,9 @@
+import pickle
 import random
 
 import pytest
 import torch
+from torch.overrides import TorchFunctionMode
 
 from wordlm.data import (
     SPLITS,
@@ -11,6 +13,7 @@ from wordlm.data import (
     corpus_from_stories,
     make_all_windows,
     split_stories,
+    stories_in,
 )
 from wordlm.files import ARTIFACTS, read_json
 from wordlm.prepare_data import cut_subset, describe_corpus, prepare
@@ -51,6 +54,9 @@ def test_windows_behave_like_an_integer_array(smoke_windows):
     assert contexts[rows].dtype == torch.int64
     with pytest.raises(IndexError):
         contexts[len(contexts)]
+    moved = contexts.to(torch.device("cpu"))
+    assert moved.shape == contexts.shape
+    assert torch.equal(moved[rows], contexts[rows])
 
 
 def test_a_window_is_what_a_prompt_of_the_same_words_becomes(smoke_corpus, smoke_windows):
@@ -116,32 +122,53 @@ def test_missing_stories_name_the_command_that_brings_them(tmp_path):
         build_corpus(tmp_path, "smoke")
 
 
-def test_other_stories_than_the_pinned_ones_are_refused(tmp_path):
+@pytest.mark.parametrize("story", ["once upon a time", "d"], ids=["a larger digest", "a smaller digest"])
+def test_other_stories_than_the_pinned_ones_are_refused(tmp_path, story):
     path = tmp_path / "dgx" / "stories.txt"
     path.parent.mkdir()
-    path.write_text("once upon a time", encoding="utf-8")
-    with pytest.raises(DataError, match="not the pinned subset"):
+    path.write_text(story, encoding="utf-8")
+    digests = r"their SHA-256 is [0-9a-f]{12}…, expected [0-9a-f]{12}…"
+    with pytest.raises(DataError, match=f"these 1 stories are not the pinned subset: {digests}"):
         build_corpus(tmp_path, "dgx")
 
 
 def test_the_real_subset_gives_the_published_vocabulary_and_counts(real_stories):
     stories = cut_subset(real_stories)
     check_subset(stories)
+    with pytest.raises(DataError, match="these 5,999 stories are not the pinned subset"):
+        check_subset(stories[1:])
     corpus = corpus_from_stories(stories, "dgx")
     assert corpus.vocab == Vocab.load(ARTIFACTS / "vocab.json")
     assert describe_corpus(corpus, stories) == read_json(ARTIFACTS / "corpus.json")
 
 
-def test_window_storage_is_below_a_fortieth_of_materialised_rows(smoke_corpus):
-    contexts, targets = make_all_windows(smoke_corpus)["train"]
-    stream = smoke_corpus.splits["train"]
-    stored = sum(t.numel() * t.element_size() for t in (stream.ids, stream.starts, stream.starts, targets))
-    assert stored * 40 < len(contexts) * 64 * 8
+class Largest(TorchFunctionMode):
+    """Notes the size of the largest tensor that is made."""
+
+    numel = 0
+
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        made = function(*args, **(kwargs or {}))
+        if isinstance(made, torch.Tensor):
+            self.numel = max(self.numel, made.numel())
+        return made
+
+
+def test_windows_hold_less_than_a_fortieth_of_materialised_rows_and_never_make_them(smoke_corpus):
+    with Largest() as largest:
+        contexts, targets = make_all_windows(smoke_corpus)["train"]
+        batch = contexts[torch.arange(0, len(contexts), len(contexts) // 100)]
+    assert batch.numel() < largest.numel < 2 * len(targets)
+    # Whatever the windows hold after use, in tensors or not.
+    assert len(pickle.dumps((contexts, targets))) * 40 < len(contexts) * 64 * 8
 
 
 @pytest.mark.parametrize("count", [3, 4, 5, 6, 7, 9, 10, 15, 100])
 def test_of_a_few_stories_each_split_has_one_and_most_are_for_training(count):
-    split = split_stories([[f"word{i}"] for i in range(count)])
+    stories = [[f"word{i}"] for i in range(count)]
+    split = split_stories(stories, seed=5)
+    random.Random(5).shuffle(stories)
+    assert [story for name in ("train", "validation", "test") for story in split[name]] == stories
     sizes = {name: len(part) for name, part in split.items()}
     assert sum(sizes.values()) == count
     assert sizes["validation"] == sizes["test"] == max(1, round(count / 10))
@@ -153,3 +180,41 @@ def test_three_different_stories_are_enough_whatever_else_is_repeated():
         split = split_stories([["a"], ["a"], ["a"], ["b"], ["b"], ["c"]], seed)
         assert all(split.values())
         assert sum(map(len, split.values())) == 6
+
+
+def test_stories_that_are_all_equal_are_left_together_and_refused():
+    assert {name: len(part) for name, part in split_stories([["a"]] * 20).items()} == {
+        "train": 20,
+        "validation": 0,
+        "test": 0,
+    }
+    with pytest.raises(DataError, match="no story is left for validation"):
+        corpus_from_stories(["a"] * 20, "text")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "one cat\n\ntwo cats\n \t\nthree cats\n",
+        "one cat\r\n\r\n\r\ntwo cats\r\n\r\nthree cats",
+        "one cat<|endoftext|>\ntwo cats\n<|endoftext|>three cats<|endoftext|> \n",
+        "\ufeffone cat\n\ntwo cats\n\n\u200b\n\nthree cats",
+    ],
+    ids=["blank lines", "lines of Windows", "separators", "what nobody sees"],
+)
+def test_a_text_is_cut_into_stories_and_what_holds_no_word_is_none(text):
+    assert stories_in(text.encode()) == ["one cat", "two cats", "three cats"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (" \n\n ", "the text holds no story, at least 3 are needed"),
+        ("one cat", "the text holds one story, at least 3 are needed"),
+        ("one cat\n\ntwo cats", "the text holds 2 stories, at least 3 are needed"),
+        (b"one cat\xe4", r"the text is not UTF-8 \(byte 7\)"),
+    ],
+)
+def test_a_text_of_too_few_stories_is_refused_with_their_number(text, message):
+    with pytest.raises(DataError, match=message):
+        stories_in(text if isinstance(text, bytes) else text.encode())

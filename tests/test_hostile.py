@@ -5,8 +5,10 @@ Hand-made attacks on checkpoints (pickles, bombs, headers that announce too much
 
 import io
 import json
+import os
+import sys
+from contextlib import contextmanager
 from html.parser import HTMLParser
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -16,14 +18,15 @@ from hypothesis import strategies as st
 
 from tests.pages.screen import Screen
 from wordlm.checkpoints import open_checkpoint, save_model_npz
-from wordlm.data import DataError, stories_in
+from wordlm.data import FEWEST_STORIES, DataError, stories_in
 from wordlm.files import ARTIFACTS
 from wordlm.inspection import inspect_ids, token_table
-from wordlm.models import build_model
+from wordlm.models import build_model, variant_of
 from wordlm.results import check_comparison
-from wordlm.text import Vocab, encode_prompt
+from wordlm.text import Vocab, encode_prompt, tokenize
 from wordlm.ui import blocks, charts
 from wordlm.ui.escape import for_html, for_markdown, label_html
+from wordlm.variants import Variant
 
 MARKUP = "<>&\"'`*_[]()!:$\\={}#~|/;.-+@\t\r\n​‮ aα中"
 TEXTS = st.text(max_size=200) | st.text(alphabet=MARKUP, max_size=80)
@@ -110,7 +113,7 @@ def test_a_single_mark_stays_as_it_was_typed_in_a_csv(vocab):
     assert read["typed"].tolist() == ["<BOS>", "=", "+", "-", "@"]
 
 
-@given(st.binary(max_size=300) | TEXTS.map(str.encode))
+@given(st.binary(max_size=300) | st.lists(TEXTS, max_size=6).map("\n\n".join).map(str.encode))
 @QUICK
 def test_any_text_file_is_stories_or_one_clear_sentence(content):
     try:
@@ -118,7 +121,8 @@ def test_any_text_file_is_stories_or_one_clear_sentence(content):
     except DataError as error:
         assert "\n" not in str(error)
     else:
-        assert len(stories) >= 10
+        assert len(stories) >= FEWEST_STORIES
+        assert all(map(tokenize, stories))
 
 
 JSON = st.recursive(
@@ -169,9 +173,11 @@ def test_any_metadata_is_a_model_or_refused(npz, value):
     file = io.BytesIO()
     np.savez(file, **arrays)
     try:
-        open_checkpoint(file)
+        _, model, _ = open_checkpoint(file)
     except ValueError as error:
-        assert "array metadata" in str(error) or "array" in str(error)
+        assert "array metadata" in str(error)
+    else:
+        assert variant_of(model) == Variant("attention", 1)
 
 
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda text: text[:20].encode("unicode_escape").decode())
@@ -237,15 +243,39 @@ def test_no_link_breaks_a_page(page, value):
     assert "<script>alert" not in screen.markdown
 
 
-def test_a_visitors_words_reach_no_file(tmp_path, monkeypatch):
-    """Everything that is opened while a page is drawn for a prompt that looks like a path lies in the repository."""
-    opened = []
-    real = Path.open
+_watched: list[list[tuple]] = []
 
-    def watched(path, *args, **kwargs):
-        opened.append(Path(path))
-        return real(path, *args, **kwargs)
 
-    monkeypatch.setattr(Path, "open", watched)
-    Screen("explore", "../../../etc/passwd", {"model": "../../etc/passwd", "seed": "/etc/passwd"})
-    assert not [path for path in opened if "passwd" in str(path)]
+@pytest.fixture(scope="module")
+def watch():
+    """Note what Python is asked to do with files: `open`, `os.open` and the rest, by whatever name they are called."""
+
+    of_files = {"open", "os", "shutil", "glob", "pathlib", "tempfile", "subprocess"}
+
+    def hook(event: str, arguments: tuple) -> None:
+        if _watched and event.partition(".")[0] in of_files:
+            _watched[-1].append((event, *arguments))
+
+    sys.addaudithook(hook)  # for good: Python has no way to take one away
+
+    @contextmanager
+    def watch():
+        _watched.append([])
+        try:
+            yield _watched[-1]
+        finally:
+            _watched.pop()
+
+    return watch
+
+
+@pytest.mark.parametrize("page", ["explore", "generate", "perplexity"])
+def test_a_visitors_words_reach_no_file_and_nothing_is_written(watch, page):
+    """A prompt and a link that look like a path are drawn; another drawing before has imported all there is."""
+    Screen(page, "a cat", {})
+    with watch() as asked:
+        Screen(page, "../../../etc/passwd", dict.fromkeys(PARAMETERS, "../../etc/passwd"))
+    assert asked, "the page's own file is opened"
+    assert not [what for what in asked if "passwd" in str(what)]
+    changed = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+    assert not [what for what in asked if what[0] == "open" and what[3] & changed]

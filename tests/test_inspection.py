@@ -1,12 +1,22 @@
-"""Looking into a model: rows as they are when each word is the last one read."""
+"""Looking into a model: every step of a reading, its checks, and rows as they are when each word is the last one."""
 
 import numpy as np
 import pytest
 import torch
 
-from wordlm.inspection import inspect_ids, rows_as_last, rows_of
+from wordlm.inspection import (
+    Checks,
+    inspect_ids,
+    next_log_probabilities,
+    next_probabilities,
+    next_words,
+    rank_of,
+    rows_as_last,
+    rows_of,
+    weight_table,
+)
 from wordlm.models import build_model
-from wordlm.text import BOS, CONTEXT_LEN, encode_prompt, left_pad
+from wordlm.text import BOS, CONTEXT_LEN, SPECIALS, Vocab, encode_prompt, left_pad
 
 # float32 sums of 64 terms in another order.
 ROUNDING = 2e-6
@@ -68,3 +78,87 @@ def test_a_prompt_up_to_a_word_is_the_text_cut_after_it(vocab):
         expected = encode_prompt(" ".join(text.split()[:end]), vocab)
         assert (reading.ids, reading.typed, reading.positions) == (expected.ids, expected.typed, expected.positions)
         assert reading.labels[-1] == prompt.labels[place]
+
+
+IDS = [BOS, 9, 8, 7, 9]  # in slots 59 to 63
+
+
+def test_an_inspection_holds_every_step_of_the_words_and_of_no_padding(bundled):
+    model = bundled("multihead_seed11")
+    with torch.inference_mode():
+        whole = {name: step[0].numpy() for name, step in model.forward_details(torch.from_numpy(left_pad(IDS))).items()}
+    seen = inspect_ids(model, IDS)
+    for name in ("E", "messages", "contextual"):
+        np.testing.assert_array_equal(getattr(seen, name), whole[name][59:], name)
+    for name in ("Q", "K", "V"):
+        np.testing.assert_array_equal(getattr(seen, name), whole[name][:, 59:], name)
+    for name in ("scores", "weights"):
+        np.testing.assert_array_equal(getattr(seen, name), whole[name][:, 59:, 59:], name)
+    powers = np.exp(whole["logits"].astype(float))
+    np.testing.assert_allclose(seen.next_probabilities, powers / powers.sum(), rtol=1e-5)
+    np.testing.assert_allclose(next_probabilities(model, IDS), powers / powers.sum(), rtol=1e-5)
+
+
+def broken(details: dict, kind: str, error: float) -> None:
+    match kind:
+        case "row_sum":
+            details["weights"][0, 2, 60, 59] += error  # of a word, on a key that it may look at
+        case "masked":
+            details["weights"][0, 2, 3, 5] += error  # of padding, on a later slot
+        case "forward":
+            details["logits"][0, 17] += error
+
+
+@pytest.mark.parametrize("error", [0.25, -0.25])
+@pytest.mark.parametrize("law", ["row_sum", "masked", "forward"])
+def test_each_check_is_the_largest_error_of_its_own_law(monkeypatch, law, error):
+    model = build_model("multihead", seed=3)
+    whole, plain = inspect_ids(model, IDS).checks, model.forward_details
+    assert whole.masked == 0
+    assert max(whole.row_sum, whole.forward) < 1e-5 < Checks.TOLERANCE < 1e-3
+
+    def tampered(ids):
+        details = plain(ids)
+        broken(details, law, error)
+        return details
+
+    monkeypatch.setattr(model, "forward_details", tampered)
+    found = inspect_ids(model, IDS).checks
+    for name in ("row_sum", "masked", "forward"):
+        expected = abs(error) if name == law else getattr(whole, name)
+        assert getattr(found, name) == pytest.approx(expected, abs=1e-5), name
+
+
+def test_a_chance_too_small_for_a_float_still_has_its_logarithm():
+    model = build_model("attention", seed=3)
+    with torch.no_grad():
+        model.vocab_head.weight.mul_(5000)
+    probabilities, logs = next_probabilities(model, IDS), next_log_probabilities(model, IDS)
+    assert (probabilities == 0).any() and np.isfinite(logs).all()
+    assert np.exp(logs).sum() == pytest.approx(1)
+    large = probabilities > 1e-30
+    np.testing.assert_allclose(np.exp(logs[large]), probabilities[large], rtol=1e-3)
+
+
+def test_the_rank_of_a_word_is_one_more_than_the_words_that_are_likelier():
+    assert [rank_of(word, np.array([0.1, 0.4, 0.4, 0.05, 0.05])) for word in range(5)] == [3, 1, 1, 4, 4]
+
+
+def test_the_ten_likeliest_words_are_listed_in_order_and_of_equal_ones_the_first():
+    vocab = Vocab((*SPECIALS, *"abcdefgh"))
+    probabilities = np.array([0, 0, 0.01, 0.02, 0.2, 0.05, 0.2, 0.04, 0.3, 0.06, 0.07, 0.05])
+    table = next_words(probabilities, vocab)
+    assert table["word"].tolist() == ["e", "a", "c", "g", "f", "b", "h", "d", "<UNK>", "<EOS>"]
+    assert table["rank"].tolist() == list(range(1, 11))
+    assert vocab.decode(table["id"]) == table["word"].tolist()
+    assert table["probability"].tolist() == probabilities[table["id"]].tolist()
+
+
+def test_the_weight_table_has_a_row_a_head_and_the_sum_before_the_keys(bundled, vocab):
+    prompt = encode_prompt("a little dog", vocab)
+    one, four = (inspect_ids(bundled(name), prompt.ids) for name in ("attention_seed11", "multihead_seed11"))
+    table = weight_table({"one": one, "four": four}, prompt)
+    assert list(table.columns) == ["sum", "0 · <BOS>", "1 · a", "2 · little", "3 · dog"]
+    assert list(table.index) == ["one", "four, head 1", "four, head 2", "four, head 3", "four, head 4"]
+    np.testing.assert_array_equal(table.iloc[:, 1:], np.concatenate([one.weights[:, 3], four.weights[:, 3]]))
+    np.testing.assert_allclose(table["sum"], 1, atol=1e-6)

@@ -30,6 +30,11 @@ def test_the_example_of_the_definition():
     assert perplexity(table["running mean, nats"].iloc[-1]) == pytest.approx(4)
 
 
+def test_a_certain_target_has_a_loss_of_zero_without_a_sign():
+    for loss in probability_table(TypedProbabilities((1.0,)))[["loss, nats", "loss, bits"]].iloc[0]:
+        assert (loss, math.copysign(1, loss)) == (0, 1)
+
+
 @given(probabilities, st.randoms())
 def test_the_order_of_targets_does_not_matter(values, random):
     shuffled = values.copy()
@@ -86,7 +91,7 @@ def test_probabilities_are_read_as_people_write_them(text, values):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "no probability yet"),
+        ("", "no probability yet: type some, such as 0.5, 25% or 1/8"),
         (" , ", "no probability yet"),
         ("0.5, cat", "entry 2, cat, is not a number"),
         ("0.5 1.5", "entry 2, 1.5, is above 1"),
@@ -98,7 +103,8 @@ def test_probabilities_are_read_as_people_write_them(text, values):
         ("0.1 inf", "entry 2, inf, is not a finite number"),
         ("3/2", "entry 1, 3/2, is above 1"),
         ("1/2/3", "entry 1, 1/2/3, is not a number"),
-        ("x" * 99, "entry 1, " + "x" * 19 + "…, is not a number"),
+        ("x" * 20, "entry 1, " + "x" * 20 + ", is not a number"),
+        ("x" * 21, "entry 1, " + "x" * 19 + "…, is not a number"),
         ("0.5 " * 10_001, "10,001 entries, at most 10,000"),
     ],
 )
@@ -106,6 +112,10 @@ def test_a_wrong_entry_is_named_with_what_is_wrong(text, message):
     with pytest.raises(ValueError) as error:
         parse_probabilities(text)
     assert message in str(error.value)
+
+
+def test_ten_thousand_entries_are_read():
+    assert len(parse_probabilities("0.5 " * 10_000)) == 10_000
 
 
 @given(st.text(max_size=60))
@@ -153,12 +163,20 @@ def test_a_list_with_commas_needs_no_word(text):
         ("1,0", "1,0 may be one number"),
         ("0,5,0,25", "entry 2, 5, is above 1: a probability lies from 0 to 1; if a comma is a decimal comma, write"),
         ("2,5", "entry 1, 2.5, is above 1"),
+        ("a,5", "entry 1, a, is not a number: use forms such as 0.5, 50% or 1/2; if a comma is a decimal comma"),
     ],
 )
 def test_a_comma_that_may_be_either_is_said_to_be(text, message):
     with pytest.raises(ValueError) as error:
         parse_probabilities(text)
     assert message in str(error.value)
+
+
+@pytest.mark.parametrize("text", ["0.5,cat", "0,5 0.5,cat", "1,2,3"])
+def test_where_no_comma_can_be_a_decimal_comma_none_is_spoken_of(text):
+    with pytest.raises(ValueError) as error:
+        parse_probabilities(text)
+    assert "decimal comma" not in str(error.value)
 
 
 @pytest.mark.parametrize("text", ["-0.69, -1.38", "−0,69 −1,38", "[-0.69, -1.38]", "-0.69\n-1.38"])
@@ -177,7 +195,7 @@ def test_log_probabilities_beyond_a_float_keep_their_loss():
 
 @pytest.mark.parametrize(
     ("text", "message"),
-    [("-0.5 0.5", "entry 2, 0.5, is above 0"), ("50%", "entry 1, 50%, is not a number"), ("", "no probability yet")],
+    [("-0.5 0.5", "entry 2, 0.5, is above 0"), ("50%", "entry 1, 50%, is not a number"), ("", "such as -0.69 -1.38")],
 )
 def test_what_is_no_log_probability_is_named(text, message):
     with pytest.raises(ValueError) as error:

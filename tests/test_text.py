@@ -124,6 +124,20 @@ def test_a_long_prompt_keeps_its_last_words_and_bos_goes_first(vocab):
     assert prompt.padding == 0
 
 
+def test_a_long_prompt_counts_from_the_start_of_the_text_and_reaches_back_as_far_as_its_readings_do(vocab):
+    words = ["cat", "dog", "zyzzyva"] * 50
+    prompt = encode_prompt(" ".join(words), vocab)
+    assert (prompt.dropped, prompt.first_word, prompt.unknown) == (87, 86, 22)
+    assert prompt.labels[0] == "87 · zyzzyva" == prompt.word_labels[0]
+    assert prompt.reach == prompt.text_ids[-(64 + 63) :]
+    assert encode_prompt(" ".join(words[:110]), vocab).reach == (BOS, *vocab.encode(words[:110]))
+    whole, cut = (encode_prompt(" ".join(words[:count]), vocab) for count in (63, 64))
+    assert (whole.first_word, cut.first_word) == (0, 0)
+    assert whole.labels[:2] == ("0 · <BOS>", "1 · cat")
+    assert whole.word_labels == whole.labels[1:] and len(whole.word_labels) == 63
+    assert cut.word_labels == cut.labels and cut.labels[0] == "1 · cat"
+
+
 def test_typed_words_stand_beside_the_model_s_tokens(vocab):
     prompt = encode_prompt("The Zyzzyva’s HAT", vocab)
     assert prompt.typed == ("<BOS>", "The", "Zyzzyva’s", "HAT")

@@ -33,13 +33,34 @@ def test_the_forms_are_those_that_files_links_and_people_know():
     assert (four.choice, four.title, four.stem(29)) == ("4", "4 heads", "multihead_seed29")
     assert (eight.group, Variant.with_heads(1).title) == ("multihead_h8", "1 head")
     assert (str(MLP), str(eight)) == ("mlp", "multihead with 8 heads")
+    assert str(Variant("multihead", 0)) == "multihead with 0 heads"
+    assert str(Variant("multihead", None)) == "multihead without a number of heads"
 
 
 def test_variants_stand_from_the_mlp_to_the_most_heads():
-    assert sorted([VARIANTS[3], VARIANTS[0], VARIANTS[7], VARIANTS[1]]) == [VARIANTS[i] for i in (0, 1, 3, 7)]
+    for (i, one), (j, other) in itertools.product(enumerate(VARIANTS), repeat=2):
+        assert (one < other, one <= other, one > other, one >= other) == (i < j, i <= j, i > j, i >= j)
 
 
-@pytest.mark.parametrize("group", ["", "multihead_h4", "attention_h1", "mlp_h2", "transformer", "multihead_h"])
+def test_a_number_of_heads_that_no_model_has_is_refused_when_it_is_built():
+    with pytest.raises(ValueError, match="heads must be at least 1"):
+        build_variant(Variant.parse("0"))
+
+
+def test_a_file_need_not_state_the_one_head_of_kind_attention():
+    assert Variant.stated("attention", None) == Variant.with_heads(1)
+    assert Variant.stated("attention", 7) == Variant("attention", 7) != Variant.with_heads(7)
+
+
+@pytest.mark.parametrize("heads", ["4", 4.0, True, [4]], ids=repr)
+def test_a_file_states_heads_as_a_whole_number_or_is_refused(heads):
+    with pytest.raises(ValueError, match="heads must be a whole number, got"):
+        Variant.stated("multihead", heads)
+
+
+@pytest.mark.parametrize(
+    "group", ["", "multihead_h4", "attention_h1", "mlp_h2", "transformer", "multihead_h", "multihead_h08"]
+)
 def test_what_is_no_group_is_refused(group):
     with pytest.raises(ValueError, match="is no group of models"):
         Variant.of_group(group)

@@ -6,8 +6,11 @@ import numpy as np
 import pytest
 
 from tests.pages.screen import Screen, softmax
+from wordlm.inspection import Checks
+from wordlm.models import CausalAttentionLM
 from wordlm.numbers import written
 from wordlm.text import encode_prompt
+from wordlm.ui import blocks
 
 PROMPT = "a little dog found a red hat"
 ODD_PROMPT = "<s> </script> $x$ *a* :smile: &lt; _b_"
@@ -259,21 +262,35 @@ def test_the_checks_on_screen_hold(open_page):
     assert "FAILS" not in text
 
 
-@pytest.mark.parametrize(("law", "wrong"), [("row_sum", 0.2), ("masked", 0.1), ("forward", 3.0)])
-def test_a_check_that_does_not_hold_is_said_to_fail(open_page, monkeypatch, law, wrong):
-    from dataclasses import replace
+@pytest.mark.parametrize(
+    ("broken", "law"),
+    [
+        ({"row_sum": 2e-4}, "every row of weights sums to 1 (largest error 2 × 10⁻⁴)"),
+        ({"masked": 1e-30}, "masked cells are exactly 0 (largest 1 × 10⁻³⁰)"),
+        ({"forward": 0.5}, "forward and forward_details differ by 5 × 10⁻¹"),
+        ({"forward": math.nan}, "forward and forward_details differ by not a number"),
+        ({"drawn": 2e-4}, "the picture's row is that of the word's own reading (largest difference 2 × 10⁻⁴)"),
+    ],
+    ids=["row sum", "masked", "forward", "no number", "drawn"],
+)
+def test_a_check_that_does_not_hold_of_one_model_is_said_to_fail_and_no_other(monkeypatch, broken, law):
+    drawn = []
+    monkeypatch.setattr(blocks.st, "html", drawn.append)
+    holding = {"row_sum": 1e-7, "masked": 0.0, "forward": 1e-6}
+    bad = Checks(**{name: (holding | broken)[name] for name in holding})
+    blocks.check_strip(Checks(**holding), bad, drawn=broken.get("drawn", 0.0))
+    (strip,) = drawn
+    assert strip.count("✓") == 3
+    (_, failing) = strip.split("✗ FAILS:")
+    assert law in failing.partition("</li>")[0]
 
-    from wordlm.ui import resources
 
-    seen = resources.inspect_ids
-    monkeypatch.setattr(
-        resources,
-        "inspect_ids",
-        lambda model, ids: (found := seen(model, ids)) and replace(found, checks=replace(found.checks, **{law: wrong})),
-    )
-    text = open_page(prompt=f"one word for {law}").text
-    assert "✗ A check FAILS" in text
-    assert text.count("✗ FAILS:") == 1
+def test_a_forward_that_is_not_what_the_page_shows_fails_its_check(open_page, monkeypatch):
+    real = CausalAttentionLM.forward
+    monkeypatch.setattr(CausalAttentionLM, "forward", lambda model, ids, **rest: real(model, ids, **rest) + 0.25)
+    text = open_page(prompt="a broken model ran").text  # read nowhere else, since what is found is kept
+    assert "✗ FAILS: the prediction rests on these very numbers (forward and forward_details differ by 2.5" in text
+    assert text.count("✓") == 3
 
 
 def test_the_chosen_query_gives_its_own_row(open_page, details):

@@ -101,7 +101,10 @@ def check_strip(*checks: Checks, drawn: float | None = None) -> None:
 
     `drawn` is how far a picture's row is from that of the word's own reading, where both must agree.
     """
-    row_sum, masked, forward = (max(getattr(c, law) for c in checks) for law in ("row_sum", "masked", "forward"))
+    # The largest for NumPy is NaN where any is: Python's max would pass over one that is not the first.
+    row_sum, masked, forward = (
+        float(np.max([getattr(c, law) for c in checks])) for law in ("row_sum", "masked", "forward")
+    )
     laws = [
         (row_sum < Checks.TOLERANCE, f"every row of weights sums to 1 (largest error {scientific(row_sum)})"),
         (masked == 0, f"masked cells are exactly 0 (largest {scientific(masked)})"),
