@@ -15,7 +15,7 @@ import streamlit as st
 from wordlm.inspection import Checks
 from wordlm.numbers import count, scientific, written
 from wordlm.text import UNK, EncodedPrompt
-from wordlm.ui.address import not_carried
+from wordlm.ui import address
 from wordlm.ui.charts import MENU, head_hue
 from wordlm.ui.escape import for_markdown, label_html, shortened
 from wordlm.ui.report import html_report
@@ -135,6 +135,14 @@ def picture_and_table(
         number_table(table, alt=alt, index=index, decimals=decimals)
 
 
+def in_numbers(name: str, draw: Callable[[], None], label: str = "In numbers") -> None:
+    """Offer the numbers behind a picture, one of `address.TABLES`; `draw` is called once they are opened."""
+    place = address.expander(f"table_{name}", label, type="compact")
+    if place.open:
+        with place:
+            draw()
+
+
 def kept_upload(label: str, types: list[str], key: str) -> tuple[str, bytes] | None:
     """Let the visitor upload a file of at most 5 MB; return its name and content.
 
@@ -149,7 +157,7 @@ def kept_upload(label: str, types: list[str], key: str) -> tuple[str, bytes] | N
     st.file_uploader(label, type=types, max_upload_size=5, key=key, on_change=keep)
     upload = st.session_state.get(kept)
     if upload is not None:
-        not_carried("the file that you chose")
+        address.not_carried("the file that you chose")
     return upload
 
 

@@ -8,6 +8,7 @@ import plotly.graph_objects as go
 
 from wordlm.numbers import written
 from wordlm.ui.escape import for_plotly, shortened
+from wordlm.ui.figure import PlainFigure
 
 Scale = Literal["absolute", "per view", "logarithmic"]
 FirstToken = Literal["shown", "left out", "left out, rest scaled up"]
@@ -33,6 +34,7 @@ MENU = {"displaylogo": False, "modeBarButtons": [["toImage"]]}
 
 ACCENT = "#1F78C1"
 SECOND = "#D55E00"
+MARGIN_UNDER_LEGEND = {"l": 8, "r": 8, "t": 28, "b": 8}
 LEGEND_ABOVE = {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0}
 PANELS_A_ROW = 4
 PANEL_PIXELS = 230
@@ -124,30 +126,33 @@ def weight_heatmaps(
     )
 
 
-def next_word_bars(words: pd.DataFrame) -> go.Figure:
+def next_word_bars(words: pd.DataFrame) -> PlainFigure:
     """Draw a table of `next_words` as horizontal bars, the likeliest on top."""
     names = [f"{rank} · {word}" for rank, word in zip(words["rank"], words["word"], strict=True)]
     return horizontal_bars(names, words["probability"].to_numpy(), "probability", decimals=3)
 
 
-def horizontal_bars(names: list[str], values: np.ndarray, axis_title: str, *, decimals: int = 4) -> go.Figure:
+def horizontal_bars(names: list[str], values: np.ndarray, axis_title: str, *, decimals: int = 4) -> PlainFigure:
     """Draw one horizontal bar a name, the first on top, with its number at the end."""
-    figure = go.Figure(
-        go.Bar(
-            x=values,
-            y=[for_plotly(name) for name in names],
-            orientation="h",
-            text=[f"{value:.{decimals}f}" for value in values],
-            textposition="outside",
-            cliponaxis=False,
-            hovertemplate=f"%{{y}}: {axis_title} %{{x:.5~g}}<extra></extra>",
-            marker_color=ACCENT,
-        )
-    )
-    figure.update_layout(height=60 + 28 * len(names), margin={"l": 8, "r": 64, "t": 8, "b": 8}, bargap=0.25)
-    figure.update_xaxes(title=axis_title, rangemode="tozero", fixedrange=True)
-    figure.update_yaxes(autorange="reversed", type="category", ticklabelstandoff=6, fixedrange=True)
-    return figure
+    bars = {
+        "type": "bar",
+        "x": values.tolist(),
+        "y": [for_plotly(name) for name in names],
+        "orientation": "h",
+        "text": [written(value, decimals) for value in values],
+        "textposition": "outside",
+        "cliponaxis": False,
+        "hovertemplate": f"%{{y}}: {axis_title} %{{x:.5~g}}<extra></extra>",
+        "marker": {"color": ACCENT},
+    }
+    layout = {
+        "height": 60 + 28 * len(names),
+        "margin": {"l": 8, "r": 64, "t": 8, "b": 8},
+        "bargap": 0.25,
+        "xaxis": {"title": {"text": axis_title}, "rangemode": "tozero", "fixedrange": True},
+        "yaxis": {"autorange": "reversed", "type": "category", "ticklabelstandoff": 6, "fixedrange": True},
+    }
+    return PlainFigure([bars], layout)
 
 
 def _colour_axis(shown: np.ndarray, scale: Scale, first_token: FirstToken) -> dict:
@@ -328,68 +333,100 @@ def _cell_numbers(columns: list[str], rows: list[str], values: np.ndarray) -> li
     ]
 
 
-def paired_bars(labels: list[str], series: dict[str, np.ndarray], axis_title: str) -> go.Figure:
+def paired_bars(labels: list[str], series: dict[str, np.ndarray], axis_title: str) -> PlainFigure:
     """Draw two series of bars side by side over the same labels, which must differ."""
-    names = [for_plotly(label) for label in labels]
-    hues = (ACCENT, SECOND)
-    bars = [
-        go.Bar(
-            x=names,
-            y=values,
-            name=for_plotly(name),
-            marker_color=hue,
-            hovertemplate=f"%{{x}}<br>{for_plotly(name)}: %{{y:.5~g}}<extra></extra>",
-        )
-        for (name, values), hue in zip(series.items(), hues, strict=True)
-    ]
-    figure = go.Figure(bars)
-    figure.update_layout(
-        height=300,
-        barmode="group",
-        margin={"l": 8, "r": 8, "t": 28, "b": 8},
-        legend=LEGEND_ABOVE,
-    )
-    step = -(-len(names) // 40)
+    names, step = [for_plotly(label) for label in labels], -(-len(labels) // 40)
     short = [for_plotly(shortened(label)) for label in labels]
-    figure.update_xaxes(type="category", tickvals=names[::step], ticktext=short[::step], fixedrange=True)
-    figure.update_yaxes(title=axis_title, rangemode="tozero", fixedrange=True)
-    return figure
+    layout = {"height": 300, "barmode": "group", "margin": MARGIN_UNDER_LEGEND, "legend": LEGEND_ABOVE}
+    layout["xaxis"] = {"type": "category", "tickvals": names[::step], "ticktext": short[::step], "fixedrange": True}
+    layout["yaxis"] = {"title": {"text": axis_title}, "rangemode": "tozero", "fixedrange": True}
+    return PlainFigure([_bars(names, *one, "x", "y") for one in _in_two_hues(series)], layout)
 
 
-def interval_points(table: pd.DataFrame, groups: dict[str, tuple[str, str, str]], axis_title: str) -> go.Figure:
+def paired_rows(labels: list[str], series: dict[str, np.ndarray], axis_title: str) -> PlainFigure:
+    """Draw two series of horizontal bars, one above the other for each label, the first label on top."""
+    names = [for_plotly(label) for label in labels]
+    short = [for_plotly(shortened(label)) for label in labels]
+    layout = {"height": 300, "barmode": "group", "margin": MARGIN_UNDER_LEGEND, "legend": LEGEND_ABOVE}
+    layout["xaxis"] = {"title": {"text": axis_title}, "rangemode": "tozero", "fixedrange": True}
+    layout["yaxis"] = {"type": "category", "tickvals": names, "ticktext": short, "fixedrange": True}
+    layout["yaxis"] |= {"autorange": "reversed", "ticklabelstandoff": 6}
+    return PlainFigure([_bars(names, *one, "y", "x") for one in _in_two_hues(series)], layout)
+
+
+def _in_two_hues(series: dict[str, np.ndarray]) -> list[tuple[str, np.ndarray, str]]:
+    return [(name, values, hue) for (name, values), hue in zip(series.items(), (ACCENT, SECOND), strict=True)]
+
+
+def _bars(names: list[str], name: str, values: np.ndarray, hue: str, place: str, length: str) -> dict:
+    """Return one series of bars; `place` is the axis of the names, `length` that of the values."""
+    return {
+        "type": "bar",
+        place: names,
+        length: values.tolist(),
+        "orientation": "h" if length == "x" else "v",
+        "name": for_plotly(name),
+        "marker": {"color": hue},
+        "hovertemplate": f"%{{{place}}}<br>{for_plotly(name)}: %{{{length}:.5~g}}<extra></extra>",
+    }
+
+
+def interval_points(table: pd.DataFrame, groups: dict[str, tuple[str, str, str]], axis_title: str) -> PlainFigure:
     """Draw a mean with its interval for each row of `table`, one mark for each of `groups`.
 
     `groups` maps a name to the columns (mean, low, high).
     """
     marks = (("circle", ACCENT), ("diamond", SECOND))
-    traces = []
-    for (name, (mean, low, high)), (symbol, hue) in zip(groups.items(), marks, strict=True):
-        traces.append(
-            go.Scatter(
-                x=table.index.astype(str),
-                y=table[mean],
-                error_y={
-                    "type": "data",
-                    "symmetric": False,
-                    "array": table[high] - table[mean],
-                    "arrayminus": table[mean] - table[low],
-                },
-                mode="markers",
-                name=name,
-                marker={"symbol": symbol, "color": hue, "size": 9},
-                hovertemplate=f"%{{x}}, {name}: %{{y:.5~g}}<extra></extra>",
-            )
-        )
-    figure = go.Figure(traces)
-    figure.update_layout(
-        height=300,
-        scattermode="group",
-        margin={"l": 8, "r": 8, "t": 28, "b": 8},
-        legend=LEGEND_ABOVE,
-    )
-    figure.update_xaxes(type="category", fixedrange=True)
-    figure.update_yaxes(title=axis_title, zeroline=True, fixedrange=True)
-    return figure
+    traces = [
+        {
+            "type": "scatter",
+            "x": list(map(str, table.index)),
+            "y": table[mean].tolist(),
+            "error_y": _interval(table, mean, low, high),
+            "mode": "markers",
+            "name": name,
+            "marker": {"symbol": symbol, "color": hue, "size": 9},
+            "hovertemplate": "%{x}, " + name + ": %{y:.5~g}<extra></extra>",
+        }
+        for (name, (mean, low, high)), (symbol, hue) in zip(groups.items(), marks, strict=True)
+    ]
+    layout = {"height": 300, "scattermode": "group", "margin": MARGIN_UNDER_LEGEND, "legend": LEGEND_ABOVE}
+    layout["xaxis"] = {"type": "category", "fixedrange": True}
+    layout["yaxis"] = {"title": {"text": axis_title}, "zeroline": True, "fixedrange": True}
+    return PlainFigure(traces, layout)
+
+
+def interval_bars(table: pd.DataFrame, columns: tuple[str, str, str], axis_title: str) -> PlainFigure:
+    """Draw a bar with its interval for each row of `table`, one a head, in the head's hue.
+
+    `columns` names (mean, low, high).
+    """
+    mean = columns[0]
+    bars = {
+        "type": "bar",
+        "x": list(map(str, table.index)),
+        "y": table[mean].tolist(),
+        "error_y": _interval(table, *columns) | {"thickness": 2, "width": 6},
+        "marker": {"color": [head_hue(head) for head in range(len(table))]},
+        "hovertemplate": "without %{x}: %{y:.5~g}<extra></extra>",
+    }
+    layout = {
+        "height": 300,
+        "margin": {"l": 8, "r": 8, "t": 8, "b": 8},
+        "bargap": 0.4,
+        "xaxis": {"type": "category", "fixedrange": True},
+        "yaxis": {"title": {"text": axis_title}, "zeroline": True, "fixedrange": True},
+    }
+    return PlainFigure([bars], layout)
+
+
+def _interval(table: pd.DataFrame, mean: str, low: str, high: str) -> dict:
+    return {
+        "type": "data",
+        "symmetric": False,
+        "array": (table[high] - table[mean]).tolist(),
+        "arrayminus": (table[mean] - table[low]).tolist(),
+    }
 
 
 def loss_curves(losses: list[float], validations: dict[int, float], kept: int | None = None) -> go.Figure:
