@@ -4,7 +4,7 @@ inside_app()
 
 import streamlit as st
 
-from wordlm.ablation import head_value_table, loss_table, next_word_effect, prompt_effect
+from wordlm.ablation import loss_table, next_word_effect, prompt_effect
 from wordlm.ui import blocks, charts, controls
 from wordlm.ui import switch_off as view
 from wordlm.ui.glossary import explain
@@ -19,20 +19,20 @@ controls.say_other_seed(choice)
 if controls.nothing_to_see_without_heads(choice):
     raise PageEnds
 
-off, fill = view.choose_heads_off(chosen)
-model, stored = model_of(chosen), ablation_of(chosen)
+stored = ablation_of(chosen)
+off, fill = view.choose_heads_off(chosen, stored)
 mean = mean_messages_of(chosen) if fill == "mean" else None
-effect = prompt_effect(model, prompt.ids, choice.word_ids, off, mean, first=prompt.first_word)
+effect = prompt_effect(model_of(chosen), choice.word_ids, off, mean, first=prompt.first_word)
 words = next_word_effect(effect, vocabulary_of(chosen))
 losses = loss_table(effect, prompt.word_labels)
 
 left, right = st.columns(2)
 with left:
-    st.markdown("#### What does the next word become?")
+    st.subheader("What does the next word become?")
     view.say_next_word_effect(words, off)
     view.draw_next_words(words, off)
 with right:
-    st.markdown("#### What happens to the prompt's own words?")
+    st.subheader("What happens to the prompt's own words?")
     view.say_loss_effect(losses, off)
     view.draw_losses(losses, off)
 
@@ -41,13 +41,9 @@ if stored is None:
     view.say_not_measured(chosen)
 else:
     view.explain_worth(chosen, stored)
-    st.plotly_chart(
-        view.worth_picture(head_value_table(stored)),
-        key="worth",
-        config=charts.MENU,
-        alt="Increase of the test loss without each head, with its interval",
-    )
-    view.say_weight_is_not_influence(view.last_weights(chosen, prompt.ids), head_value_table(stored))
+    worth, picture = view.worth_of(chosen)
+    st.plotly_chart(picture, key="worth", config=charts.MENU, alt="Increase of the test loss without each head")
+    view.say_weight_is_not_influence(view.last_weights(chosen, prompt.ids), worth)
     view.say_stored(stored, fill, off)
     view.say_worth_is_given_the_others(stored)
     blocks.in_numbers("worth", lambda: view.draw_worth(chosen, stored, prompt.ids))

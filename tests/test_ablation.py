@@ -52,10 +52,10 @@ def test_mean_messages_are_the_average_of_the_last_slots_messages(model, smoke_w
 
 def test_a_prompt_s_effect_is_nothing_when_no_head_is_off(model):
     words = (7, 8, 9)
-    effect = prompt_effect(model, (BOS, *words), words, (), None)
+    effect = prompt_effect(model, words, (), None)
     np.testing.assert_array_equal(effect.before, effect.after)
     np.testing.assert_array_equal(effect.losses_before, effect.losses_after)
-    other = prompt_effect(model, (BOS, *words), words, (1,), None)
+    other = prompt_effect(model, words, (1,), None)
     assert not np.array_equal(other.before, other.after)
 
 

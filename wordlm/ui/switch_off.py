@@ -8,6 +8,7 @@ import streamlit as st
 
 from wordlm.ablation import Fill, head_value_table, stored_entry, subset_losses, subset_table, worth_together
 from wordlm.data import DataError
+from wordlm.files import artifact
 from wordlm.head_measures import head_measures
 from wordlm.inspection import rows_as_last
 from wordlm.numbers import signed, written
@@ -29,10 +30,10 @@ from wordlm.ui.resources import (
 )
 
 WORTH_HELP = {
-    "zero": "Increase of the test loss, in nats per token, with zeros in the place of this head alone",
-    "mean": "Increase of the test loss, in nats per token, with its mean message in the place of this head alone",
-    "Shapley, zero": "The head's share in lowering the loss, averaged over all orders of switching heads on",
-    "Shapley, mean": "The same with mean messages for the heads that are off",
+    "nothing": "Increase of the test loss, in nats per token, with nothing in the place of this head alone",
+    "average": "Increase of the test loss, in nats per token, with its average message in the place of this head alone",
+    "Shapley, nothing": "The head's share in lowering the loss, averaged over all orders of switching heads on",
+    "Shapley, average": "The same with average messages for the heads that are off",
     "message norm": "In your prompt: the length of what the head adds to the last word",
     "largest weight": "In your prompt: the largest weight in the head's last row",
 }
@@ -42,7 +43,7 @@ FILL_NAMES: dict[Fill, str] = {"zero": "nothing", "mean": "its average message"}
 """What a switched-off head gives, in the words of the control."""
 
 
-def choose_heads_off(chosen: Checkpoint) -> tuple[tuple[int, ...], Fill]:
+def choose_heads_off(chosen: Checkpoint, stored: dict | None) -> tuple[tuple[int, ...], Fill]:
     """Let the visitor switch heads off and say what they give instead; return the heads from 0, and that."""
     with st.container(key="heads_off", horizontal=True, vertical_alignment="bottom"):
         off = address.pills("off", "Switch off head", [str(head + 1) for head in range(chosen.heads)], default=["1"])
@@ -50,7 +51,7 @@ def choose_heads_off(chosen: Checkpoint) -> tuple[tuple[int, ...], Fill]:
             "fill",
             "What it gives instead",
             # The average was measured for the bundled models only.
-            get_args(Fill) if ablation_of(chosen) is not None else ("zero",),
+            get_args(Fill) if stored is not None else ("zero",),
             format_func=FILL_NAMES.get,
             help="Nothing: zeros. Its average message: what the head says on average over all validation targets. "
             "That takes away what it says about this text and disturbs the rest less.",
@@ -149,6 +150,17 @@ def _before_and_after(table: pd.DataFrame, off: tuple[int, ...]) -> dict[str, np
     return {"all heads": table["before"].to_numpy(), without_heads(off): table["after"].to_numpy()}
 
 
+def worth_of(chosen: Checkpoint) -> tuple[pd.DataFrame, PlainFigure]:
+    """Return what each head of a measured checkpoint is worth on the test set, as a table and as a picture."""
+    return _worth(chosen, artifact("heads", "ablation.json").stat().st_mtime_ns)
+
+
+@st.cache_resource(max_entries=32, show_spinner=False)
+def _worth(chosen: Checkpoint, changed: int) -> tuple[pd.DataFrame, PlainFigure]:
+    values = head_value_table(ablation_of(chosen))
+    return values, worth_picture(values)
+
+
 def explain_worth(chosen: Checkpoint, stored: dict) -> None:
     """Say what was measured on the test set, and how."""
     measured = ablations()
@@ -177,12 +189,17 @@ def say_weight_is_not_influence(weights: np.ndarray, values: pd.DataFrame) -> No
     )
 
 
+def in_words(table: pd.DataFrame) -> pd.DataFrame:
+    """Return a table with its columns named as the control names what a head gives."""
+    return table.rename(columns=lambda name: name.replace("zero", "nothing").replace("mean", "average"))
+
+
 def worth_table(chosen: Checkpoint, stored: dict, ids: tuple[int, ...]) -> pd.DataFrame:
     """Return what each head is worth on the test set, and how strongly it looks in the prompt."""
     values, seen = head_value_table(stored), inspection_of(chosen, ids)
     values["message norm"] = head_measures(model_of(chosen), seen)["message norm"].to_numpy()
     values["largest weight"] = seen.weights[:, -1].max(axis=1)
-    return values
+    return in_words(values)
 
 
 def draw_worth(chosen: Checkpoint, stored: dict, ids: tuple[int, ...]) -> None:
@@ -195,7 +212,7 @@ def draw_worth(chosen: Checkpoint, stored: dict, ids: tuple[int, ...]) -> None:
 def draw_subsets(stored: dict) -> None:
     """Draw the loss with each measured set of heads off."""
     explain("Every set of heads." if stored["heads"] <= 4 else "No head, each head, and all heads off.")
-    number_table(subset_table(stored), alt="Test loss for each set of heads off", decimals=4)
+    number_table(in_words(subset_table(stored)), alt="Test loss for each set of heads off", decimals=4)
 
 
 def collect(
@@ -209,9 +226,9 @@ def collect(
     }
     stored = ablation_of(chosen)
     if stored is not None:
-        values = worth_table(chosen, stored, ids)
-        tables |= {"What each head is worth": values, "Sets of heads": subset_table(stored)}
-        figures["Increase of the test loss"] = worth_picture(values)
+        tables["What each head is worth"] = worth_table(chosen, stored, ids)
+        tables["Sets of heads"] = in_words(subset_table(stored))
+        figures["Increase of the test loss"] = worth_of(chosen)[1]
     return tables, figures
 
 
