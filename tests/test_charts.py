@@ -16,6 +16,10 @@ FIGURES = {
     "pairs of bars": lambda: charts.paired_bars(ODD, {"<a>": VALUES, "b": VALUES}, "nats"),
     "pairs of rows": lambda: charts.paired_rows(ODD, {"<a>": VALUES, "b": VALUES}, "nats"),
     "points with intervals": lambda: charts.interval_points(INTERVALS, {"a": COLUMNS, "b": COLUMNS}, "nats"),
+    "a matrix": lambda: charts.matrix_heatmap(
+        pd.DataFrame(np.eye(3), ODD[:3], ODD[:3]), rows="<query>", columns="key", unit="weight"
+    ),
+    "a bar a head": lambda: charts.head_bars(VALUES, "nats"),
     "bars with intervals": lambda: charts.interval_bars(INTERVALS, COLUMNS, "nats"),
 }
 

@@ -112,7 +112,7 @@ TABLES = (
     *("report", "decisions"),  # Generate
     *("validations", "last_row", "own_beside"),  # Train
     *("runs", "best", "pairs", "history", "baselines", "course", "conditions"),  # Benchmark
-    *("wishes", "shapes", "growth", "doubled", "slices", "trio", "message", "spread"),  # Learn
+    *("wishes", "shapes", "growth", "doubled", "trio", "spread"),  # Learn
     *("masked", "reach", "without", "induction", "cost"),
 )
 """What stands behind "In numbers", by the names of its parameters without `table_`."""

@@ -32,6 +32,8 @@ def head_hue(head: int) -> str:
 MENU = {"displaylogo": False, "modeBarButtons": [["toImage"]]}
 """Plotly's menu on every chart: the picture as a file, nothing that moves the view."""
 
+QUIET = [[0, "rgba(0, 114, 178, 0)"], [1, "rgba(0, 114, 178, 0.6)"]]
+"""From the page's own background to a hue, so that what is small is quiet; numbers stay readable on all of it."""
 ACCENT = "#1F78C1"
 SECOND = "#D55E00"
 MARGIN_UNDER_LEGEND = {"l": 8, "r": 8, "t": 28, "b": 8}
@@ -291,43 +293,39 @@ def row_heatmap(rows: pd.DataFrame, scale: Scale) -> go.Figure:
     return go.Figure({"data": [trace], "layout": layout})
 
 
-def matrix_heatmap(matrix: pd.DataFrame, *, rows: str, columns: str, unit: str) -> go.Figure:
-    """Draw a small matrix of values from 0 to 1 with its numbers in the cells."""
+def matrix_heatmap(matrix: pd.DataFrame, *, rows: str, columns: str, unit: str) -> PlainFigure:
+    """Draw a small matrix of values from 0 to 1; up to 64 cells have their numbers, more a colour bar."""
     values = matrix.to_numpy(float)
+    numbered = values.size <= 64
     trace = {
         "type": "heatmap",
         "x": [for_plotly(str(name)) for name in matrix.columns],
         "y": [for_plotly(str(name)) for name in matrix.index],
-        "z": values,
+        "z": values.tolist(),
         "zmin": 0,
         "zmax": 1,
-        "colorscale": WEIGHT_COLOURS,
+        "colorscale": QUIET,
         "xgap": 1,
         "ygap": 1,
+        "showscale": not numbered,
         "colorbar": {"thickness": 12, "title": {"text": unit, "side": "right"}, "outlinewidth": 0},
         "hovertemplate": f"{rows} %{{y}}, {columns} %{{x}}: %{{z:.3~g}}<extra></extra>",
     }
-    side = max(280, 90 + 34 * len(values))
     axis = {"type": "category", "showgrid": False, "ticks": "", "fixedrange": True, "automargin": True}
     layout = {
-        "annotations": _cell_numbers(trace["x"], trace["y"], values) if values.size <= 64 else [],
-        "xaxis": axis | {"title": {"text": columns}},
+        "annotations": _cell_numbers(trace["x"], trace["y"], values) if numbered else [],
+        "xaxis": axis | {"title": {"text": f"{columns} (in the cells: {unit})" if numbered else columns}},
         "yaxis": axis | {"title": {"text": rows}, "autorange": "reversed"},
-        "height": side,
+        "height": max(240, 90 + 34 * len(values)),
         "margin": {"l": 8, "r": 8, "t": 8, "b": 8},
     }
-    return go.Figure({"data": [trace], "layout": layout})
+    return PlainFigure([trace], layout)
 
 
 def _cell_numbers(columns: list[str], rows: list[str], values: np.ndarray) -> list[dict]:
-    """Return each cell's number, dark on the light half of the colours and light on the dark one."""
+    """Return each cell's number."""
     return [
-        {
-            "x": column,
-            "y": row,
-            "text": f'<span style="color:{"#111111" if value > 0.5 else "#FFFFFF"}">{written(value, 3)}</span>',
-            "showarrow": False,
-        }
+        {"x": column, "y": row, "text": written(value, 3), "showarrow": False}
         for row, line in zip(rows, values, strict=True)
         for column, value in zip(columns, line, strict=True)
     ]
@@ -397,26 +395,25 @@ def interval_points(table: pd.DataFrame, groups: dict[str, tuple[str, str, str]]
 
 
 def interval_bars(table: pd.DataFrame, columns: tuple[str, str, str], axis_title: str) -> PlainFigure:
-    """Draw a bar with its interval for each row of `table`, one a head, in the head's hue.
+    """Draw a bar with its interval for each row of `table`, one a head; `columns` names (mean, low, high)."""
+    drawn = head_bars(table[columns[0]].to_numpy(), axis_title).to_dict()
+    (bars,) = drawn["data"]
+    interval = _interval(table, *columns) | {"thickness": 2, "width": 6, "color": "#888888"}
+    return PlainFigure([bars | {"error_y": interval}], drawn["layout"])
 
-    `columns` names (mean, low, high).
-    """
-    mean = columns[0]
+
+def head_bars(values: np.ndarray, axis_title: str) -> PlainFigure:
+    """Draw one bar a head in its hue."""
     bars = {
         "type": "bar",
-        "x": list(map(str, table.index)),
-        "y": table[mean].tolist(),
-        "error_y": _interval(table, *columns) | {"thickness": 2, "width": 6},
-        "marker": {"color": [head_hue(head) for head in range(len(table))]},
-        "hovertemplate": "without %{x}: %{y:.5~g}<extra></extra>",
+        "x": [f"head {head + 1}" for head in range(len(values))],
+        "y": values.tolist(),
+        "marker": {"color": [head_hue(head) for head in range(len(values))]},
+        "hovertemplate": "%{x}: %{y:.5~g}<extra></extra>",
     }
-    layout = {
-        "height": 300,
-        "margin": {"l": 8, "r": 8, "t": 8, "b": 8},
-        "bargap": 0.4,
-        "xaxis": {"type": "category", "fixedrange": True},
-        "yaxis": {"title": {"text": axis_title}, "zeroline": True, "fixedrange": True},
-    }
+    layout = {"height": 260, "margin": {"l": 8, "r": 8, "t": 8, "b": 8}, "bargap": 0.4}
+    layout["xaxis"] = {"type": "category", "fixedrange": True}
+    layout["yaxis"] = {"title": {"text": axis_title}, "rangemode": "tozero", "fixedrange": True}
     return PlainFigure([bars], layout)
 
 
