@@ -369,6 +369,23 @@ def _bars(names: list[str], name: str, values: np.ndarray, hue: str, place: str,
     }
 
 
+def bars_under_line(
+    labels: list[str], bars: tuple[str, list[float | None]], line: tuple[str, list[float | None]]
+) -> PlainFigure:
+    """Draw one bar a label and over them a line; each a name and its values, None where there is no height."""
+    names, step = [for_plotly(label) for label in labels], -(-len(labels) // 40)
+    hover = {"x": names, "hovertemplate": "%{x}: %{y:.5~g}"}
+    traces = [
+        hover | {"type": "bar", "name": bars[0], "y": bars[1], "marker": {"color": ACCENT}},
+        hover | {"type": "scatter", "mode": "lines+markers", "name": line[0], "y": line[1]},
+    ]
+    traces[1] |= {"line": {"color": SECOND, "width": 2}, "marker": {"size": 8}}
+    layout = {"height": 260, "margin": MARGIN_UNDER_LEGEND, "legend": LEGEND_ABOVE, "bargap": 0.4}
+    layout["xaxis"] = {"type": "category", "tickvals": names[::step], "fixedrange": True}
+    layout["yaxis"] = {"title": {"text": "nats"}, "rangemode": "tozero", "fixedrange": True}
+    return PlainFigure(traces, layout)
+
+
 def interval_points(table: pd.DataFrame, groups: dict[str, tuple[str, str, str]], axis_title: str) -> PlainFigure:
     """Draw a mean with its interval for each row of `table`, one mark for each of `groups`.
 
