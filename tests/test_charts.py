@@ -17,6 +17,7 @@ FIGURES = {
     "pairs of rows": lambda: charts.paired_rows(ODD, {"<a>": VALUES, "b": VALUES}, "nats"),
     "points with intervals": lambda: charts.interval_points(INTERVALS, {"a": COLUMNS, "b": COLUMNS}, "nats"),
     "bars under a line": lambda: charts.bars_under_line(ODD, ("a", [None, *VALUES[1:].tolist()]), ("b", [1.0] * 6)),
+    "curves of old": lambda: charts.past_curves({"<s>": [{"step": 1, "validation_loss": 4.0}]}),
     "a matrix": lambda: charts.matrix_heatmap(
         pd.DataFrame(np.eye(3), ODD[:3], ODD[:3]), rows="<query>", columns="key", unit="weight"
     ),

@@ -179,9 +179,14 @@ Collected = tuple[dict[str, pd.DataFrame], dict[str, go.Figure]]
 
 
 def take_away(
-    file: str, title: str, text: str, checkpoints: list[Checkpoint], collect: Callable[[], Collected]
+    file: str,
+    title: str,
+    text: str,
+    checkpoints: list[Checkpoint],
+    collect: Callable[[], Collected],
+    more: Callable[[], None] = lambda: None,
 ) -> None:
-    """Draw the buttons that take a view along, once a page, at its end.
+    """Draw the buttons that take a view along, once a page, at its end; `more` draws further ones in their row.
 
     `file` is the stem of the files' names, see `file_stem`; `collect` is called on the press alone.
     """
@@ -205,6 +210,7 @@ def take_away(
             on_click="ignore",
             icon=":material/description:",
         )
+        more()
 
 
 def as_zip(tables: dict[str, pd.DataFrame]) -> bytes:

@@ -1,5 +1,6 @@
 """Figures. Arrays and words in, one figure out; no Streamlit, no model, no cache."""
 
+import itertools
 from typing import Literal
 
 import numpy as np
@@ -149,7 +150,7 @@ def horizontal_bars(names: list[str], values: np.ndarray, axis_title: str, *, de
     }
     layout = {
         "height": 60 + 28 * len(names),
-        "margin": {"l": 8, "r": 64, "t": 8, "b": 8},
+        "margin": {"l": 8, "r": 84, "t": 8, "b": 8},
         "bargap": 0.25,
         "xaxis": {"title": {"text": axis_title}, "rangemode": "tozero", "fixedrange": True},
         "yaxis": {"autorange": "reversed", "type": "category", "ticklabelstandoff": 6, "fixedrange": True},
@@ -481,6 +482,26 @@ def loss_curves(losses: list[float], validations: dict[int, float], kept: int | 
             x=kept, line={"color": "#888888", "dash": "dot"}, annotation_text="kept", annotation_position=room
         )
     return figure
+
+
+def past_curves(histories: dict[str, list[dict]]) -> PlainFigure:
+    """Draw the validation losses of runs of old, greyed, each a name and its validations with `step` and loss."""
+    traces = [
+        {
+            "type": "scatter",
+            "x": [entry["step"] for entry in history],
+            "y": [entry["validation_loss"] for entry in history],
+            "mode": "lines+markers",
+            "name": name,
+            "line": {"color": "#888888", "width": 2, "dash": dash},
+            "hovertemplate": f"{for_plotly(name)}, update %{{x}}: %{{y:.5~g}}<extra></extra>",
+        }
+        for (name, history), dash in zip(histories.items(), itertools.cycle(("solid", "dash", "dot")), strict=False)
+    ]
+    layout = {"height": 320, "margin": MARGIN_UNDER_LEGEND, "legend": LEGEND_ABOVE}
+    layout["xaxis"] = {"title": {"text": "updates"}, "rangemode": "tozero", "fixedrange": True}
+    layout["yaxis"] = {"title": {"text": "validation loss, nats per token"}, "fixedrange": True}
+    return PlainFigure(traces, layout)
 
 
 def named_lines(x: list[float], lines: dict[str, list[float]]) -> go.Figure:

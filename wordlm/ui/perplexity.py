@@ -45,17 +45,15 @@ def read_typed(typed: str, logarithms: bool) -> TypedProbabilities | None:
 def measures_row(losses: np.ndarray) -> None:
     """Draw cross-entropy in nats and bits, perplexity and geometric mean of some losses."""
     mean = float(losses.astype(float).mean())
-    for column, (label, value) in zip(
-        st.columns(4),
-        [
-            ("Cross-entropy, nats per target", written(mean)),
-            ("Cross-entropy, bits per target", written(mean / math.log(2))),
-            ("Perplexity", written_exp(mean)),
-            ("Geometric mean probability", written_exp(-mean)),
-        ],
-        strict=True,
-    ):
-        column.metric(label, value)
+    measures = {
+        "Cross-entropy, nats per target": written(mean),
+        "Cross-entropy, bits per target": written(mean / math.log(2)),
+        "Perplexity": written_exp(mean),
+        "Geometric mean probability": written_exp(-mean),
+    }
+    with st.container(horizontal=True, gap="large"):
+        for label, value in measures.items():
+            st.metric(label, value, width="content")
 
 
 TARGETS, SCORED = "The loss of each target and the running mean", "Probability, rank and loss of each word"
