@@ -64,7 +64,7 @@ with surprise:
         figure = charts.paired_bars(list(prompt.word_labels), losses, "surprisal, nats")
         alt = "Surprisal of each typed word under A and B"
         st.plotly_chart(figure, key="surprisal", config=charts.MENU, alt=alt)
-        blocks.in_numbers(lambda: blocks.number_table(table, alt=alt, decimals=4), "surprisal_numbers")
+        blocks.in_numbers("surprisal", lambda: blocks.number_table(table, alt=alt, decimals=4))
     elif surprise.open:
         st.info("The prompt is empty, so there is no word to be surprised by. Type some words above.")
 with one_and_four:
@@ -73,7 +73,7 @@ with one_and_four:
         bundled = choice.bundled_prompt.up_to(query)
         blend = blend_table(*(inspection_of(checkpoint(model, choice.seed), bundled.ids) for model in "14"), bundled)
         scale = address.chosen("scale")
-        blocks.picture_and_table(
+        blocks.picture_over_numbers(
             charts.row_heatmap(blend, scale),
             blend,
             "blend",
@@ -87,23 +87,22 @@ with one_and_four:
         )
         figure = charts.matrix_heatmap(distances, rows="row", columns="row", unit="distance, 0 to 1")
         alt = "Jensen-Shannon distances of the rows"
-        blocks.picture_and_table(figure, distances, "distances", index=True, alt=alt)
+        blocks.picture_over_numbers(figure, distances, "distances", index=True, alt=alt)
 with across_seeds:
     if across_seeds.open:
         explain(
             "Four heads, trained three times from another random start (seed). Heads are matched by how alike their "
-            "rows "
-            "are over eight texts: 1 minus the mean Jensen-Shannon distance. Each head gets one partner, so that all "
-            "the "
-            "pairs together are as alike as can be."
+            "rows are over eight texts: 1 minus the mean Jensen-Shannon distance. Each head gets one partner, so that "
+            "all the pairs together are as alike as can be."
         )
         first = checkpoint("4", SEEDS[0])
         likeness = {seed: likeness_of(first, checkpoint("4", seed)) for seed in SEEDS[1:]}
         partners = partner_table(SEEDS[0], likeness)
         view.say_partners(partners, SEEDS)
         blocks.number_table(partners, alt="Which head of another seed each head is matched with")
-        for seed, table in likeness.items():
-            view.likeness(table, SEEDS[0], seed)
+        for place, (seed, table) in zip(st.columns(len(likeness)), likeness.items(), strict=True):
+            with place:
+                view.likeness(table, SEEDS[0], seed)
 with in_numbers:
     if in_numbers.open:
         seen = {name: inspection_of(one, reading.ids) for name, one in pair if one.heads}

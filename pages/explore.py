@@ -91,7 +91,7 @@ if not presenting:
                 softmax = softmax_table(inspection, reading.labels, head=head)
                 view.weight_in_numbers(step_table(steps), term_table(steps), softmax)
 
-            blocks.in_numbers(draw_numbers, "weight_numbers")
+            blocks.in_numbers("weight", draw_numbers)
     with in_numbers:
         if in_numbers.open:
             seen = {one.name: inspection_of(one, reading.ids) for one in choice.compared}

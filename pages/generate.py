@@ -17,25 +17,23 @@ choice = controls.shared_choice()
 
 st.subheader("How does the story go on?")
 explain(
-    "The model chooses one word, reads everything again with that word at the end, and so on. It keeps no cache: "
-    "each new word moves all others one slot to the left, where they get another position embedding."
+    "The model chooses one word, reads everything again with that word at the end, and so on. The deeper a word's "
+    "tint, the likelier the model found it."
 )
-engine = address.segments("engine", "Engine")
-start = view.choose_start(choice.text, vocabulary_of(choice.checkpoint) if engine == "PyTorch" else vocabulary())
+with st.container(key="start_row", horizontal=True, vertical_alignment="bottom"):
+    engine = view.choose_engine()
+    start = view.choose_start(choice.text, vocabulary_of(choice.checkpoint) if engine == "PyTorch" else vocabulary())
 view.warn_of_unknown_start(start)
 decoding = view.choose_decoding()
-explain(
-    "`<PAD>` and `<BOS>` are never chosen, `<UNK>` only if allowed; what remains after temperature, top k and top p is "
-    "renormalised for the draw. The probabilities shown are the model's own, before all of that."
-)
 if engine == "your browser":
-    model = address.segments("browser_model", "Model")
-    way = address.segments(
-        "way",
-        "Run with",
-        help="WebAssembly runs in every browser of today. WebGPU uses the graphics processor where there "
-        "is one, and fetches more.",
-    )
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        model = address.segments("browser_model", "Model: a number of heads, or the MLP (no attention)")
+        way = address.segments(
+            "way",
+            "By",
+            help="WebAssembly runs in every browser of today. WebGPU uses the graphics processor where there "
+            "is one, and fetches more.",
+        )
     made = browser_engine(view.exported(model), way, start, decoding, start.vocab)
     if made is not None:
         st.session_state["stories"] = made
@@ -47,8 +45,7 @@ else:
         runners = [view.engine_of(model, choice.seed, engine) for model in models]
         st.session_state["before"] = (
             f"Not in them: loading, {written(sum(loading for *_, loading in runners), 3)} s when first needed, and a "
-            f"warm-up "
-            f"of {written(sum(warm_up(runner) for runner, *_ in runners), 3)} s."
+            f"warm-up of {written(sum(warm_up(runner) for runner, *_ in runners), 3)} s."
         )
         st.session_state["stories"] = (
             start,
@@ -70,16 +67,15 @@ if "stories" in st.session_state:
         "A model call that ends the story adds no word. Times are those of the model calls alone. "
         + st.session_state.get("before", "Fetching, loading and a warm-up call in the browser are not in them.")
     )
-    blocks.text_table(view.report_table(stories), alt="Words, calls, times and settings of each story")
-    for name, (_, story) in stories.items():
-        st.caption(f"Every decision of {name}.")
-        decisions = view.choice_table(story, began.vocab)
-        blocks.number_table(decisions, alt=f"Every decision of {name}")
-    with st.container(horizontal=True):
-        st.download_button("Download as text", view.export_text(began, stories), "story.txt", key="as_text")
-        st.download_button("Download as JSON", view.export_json(began, stories), "story.json", key="as_json")
+    view.say_what_it_took(stories)
+    blocks.in_numbers("report", lambda: view.draw_report(stories))
+    blocks.in_numbers("decisions", lambda: view.draw_decisions(stories, began.vocab), "Every decision")
+else:
+    view.draw_example(choice.checkpoint, start)
 
 explain(
     "A better loss on held-out stories does not make every continuation better: the loss is a mean over many words, a "
     "story is one path. How the models compare on average stands on the Benchmark page."
 )
+if "stories" in st.session_state:
+    view.take_along(began, stories, choice.checkpoint.title)

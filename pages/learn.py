@@ -6,14 +6,14 @@ import streamlit as st
 
 from wordlm.quiz import question_of
 from wordlm.ui import address, controls
-from wordlm.ui.chapters import CHAPTERS
+from wordlm.ui.chapters import CHAPTERS, chapter_name
 from wordlm.ui.glossary import draw_glossary
 from wordlm.ui.quiz import ask, quiz
 
 choice = controls.shared_choice()
 with st.container(horizontal=True, vertical_alignment="bottom"):
     part = address.segments("part", "Part")
-    number = int(address.segments("chapter", "Chapter")) if part == "course" else 0
+    number = int(address.segments("chapter", "Chapter", format_func=chapter_name)) if part == "course" else 0
 
 if part == "course":
     chapter = CHAPTERS[number - 1]

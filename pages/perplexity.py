@@ -1,23 +1,20 @@
-from wordlm.ui.shell import PageEnds, inside_app
+from wordlm.ui.shell import inside_app
 
 inside_app()
 
-import math
-
 import streamlit as st
 
-from wordlm.loss import probability_table
-from wordlm.numbers import count, written
+from wordlm.scoring import model_table
 from wordlm.text import typed_words
 from wordlm.ui import address, blocks, charts, controls
 from wordlm.ui import perplexity as view
-from wordlm.ui.glossary import explain, say
+from wordlm.ui.glossary import explain
 from wordlm.ui.resources import checkpoint, models_beside, scores_of, vocabulary_of
 
 choice = controls.shared_choice()
 vocab = vocabulary_of(choice.checkpoint)
 
-st.subheader("What do probabilities make of a loss?")
+st.subheader("How do probabilities become a perplexity?")
 explain(
     "For each target the model gave the right word some probability p. Its loss is −ln p; the mean of the losses is "
     "the *cross-entropy*; its exponential is the *perplexity*, which is 1 over the geometric mean of the probabilities."
@@ -33,14 +30,7 @@ logarithms = address.toggle(
 reading = view.read_typed(typed, logarithms)
 if reading is not None:
     view.measures_row(reading.losses)
-    if math.inf in reading.losses:
-        say("A target with probability 0 has an infinite loss, so cross-entropy and perplexity are infinite.")
-    blocks.number_table(
-        probability_table(reading),
-        alt="The loss of each target and the running mean",
-        decimals=4,
-        limits=False,
-    )
+    view.draw_targets(reading)
     view.one_more_prediction(reading.losses)
     explain(
         "Perplexity is no accuracy: a model can be right every time and still have a high one, if it is unsure. Nor "
@@ -49,53 +39,42 @@ if reading is not None:
 
 st.subheader("How well does a model expect a text?")
 explain(
-    "Each word is scored after the up to 64 positions before it, exactly as in training: the first after the start "
-    "mark alone. The end of the text is not scored. The deeper the tint, the bigger the surprise of "
-    f"{choice.checkpoint.name}."
+    f"The deeper the tint, the bigger the surprise of {choice.checkpoint.name}. Each word is scored after the up to "
+    "64 positions before it, exactly as in training. The end of the text is not scored."
 )
 controls.say_other_seed(choice)
 text = address.area("text", "Text", height=120)
-words, ids = typed_words(text, vocab)
-if not words:
-    st.info("There is no word to score yet. Type or paste a text above.")
-    raise PageEnds
-if len(words) > view.MOST_WORDS:
-    st.warning(f"The text has {count(len(words))} words; the first {count(view.MOST_WORDS)} are scored.")
-    words, ids = words[: view.MOST_WORDS], ids[: view.MOST_WORDS]
-
+words, ids = view.at_most(*typed_words(text, vocab))
 models = {c.name: c for c in (checkpoint(model, choice.seed) for model in models_beside(choice.checkpoint))}
 with st.spinner("Scoring the text under every model …", show_time=True):
-    scores = {name: scores_of(c, tuple(ids)) for name, c in models.items()}
-chosen = scores[choice.checkpoint.name]
+    scores = {name: scores_of(c, tuple(ids)) for name, c in models.items()} if words else {}
 
-view.warn_of_unknown(ids)
-view.measures_row(chosen.losses)
-view.shaded_words(text, words, ids, chosen.losses)
-word_table = view.word_score_table(words, ids, chosen, vocab)
-blocks.number_table(word_table, alt="Probability, rank and loss of each word")
+if words:
+    chosen = scores[choice.checkpoint.name]
+    view.warn_of_unknown(ids)
+    view.measures_row(chosen.losses)
+    view.shaded_words(text, words, ids, chosen.losses)
+    blocks.in_numbers("scored", lambda: view.draw_scored(words, ids, chosen, vocab))
 
-st.subheader("Which model expects it best?")
-explain("The same words and the same targets for every model, so these may be compared. Lower is better.")
-model_table = view.model_table(scores)
-blocks.picture_and_table(
-    charts.horizontal_bars(model_table["model"].tolist(), model_table["perplexity"].to_numpy(), "perplexity"),
-    model_table,
-    "models",
-    alt="Perplexity of the text under each model",
-    decimals=4,
-)
-best, worst = model_table["perplexity"].idxmin(), model_table["perplexity"].idxmax()
-say(
-    f"{model_table['model'][best]} expects the text best, perplexity {written(model_table['perplexity'][best])}; "
-    f"{model_table['model'][worst]} worst, {written(model_table['perplexity'][worst])}."
-)
-explain("Where the models differ most, in nats.")
-blocks.number_table(view.disagreement_table(words, scores), alt="The words on which the models differ most")
+    st.subheader("Which model expects it best?")
+    explain("The same words and the same targets for every model, so these may be compared. Lower is better.")
+    table = model_table(scores)
+    alt = "Perplexity of the text under each model"
+    st.plotly_chart(view.model_bars(table), key="models", config=charts.MENU, alt=alt)
+    view.say_best(table)
+    blocks.in_numbers("models", lambda: blocks.number_table(table, alt=alt, decimals=4))
+    blocks.in_numbers("differ", lambda: view.draw_disagreement(words, scores), "Where the models differ most")
 
-st.subheader("When may two perplexities be compared?")
-explain(
-    "Only with the same tokenizer and the same targets. The total loss of a text is shared out over its targets, and "
-    "another way to cut the text gives another number of them. Nor do two texts compare: one may simply be easier."
+    st.subheader("When may two perplexities be compared?")
+    explain("Only with the same tokenizer and the same targets. Nor do two texts compare: one may simply be easier.")
+    view.say_other_units(chosen, words)
+else:
+    st.info("There is no word to score yet. Type or paste a text above.")
+
+blocks.take_away(
+    blocks.file_stem("perplexity", choice.checkpoint.title, text),
+    "Perplexity",
+    text,
+    list(models.values()),
+    lambda: view.collect(reading, words, ids, scores, choice.checkpoint.name, vocab),
 )
-units = view.other_units(float(chosen.losses.astype(float).sum()), words)
-blocks.number_table(units, alt="The same total loss as perplexities over different units", decimals=4)

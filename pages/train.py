@@ -6,10 +6,15 @@ import streamlit as st
 
 from wordlm.ui import controls
 from wordlm.ui import train as view
+from wordlm.ui.glossary import explain
 
 choice = controls.shared_choice()
 
 st.subheader("How does a model learn to attend?")
+explain(
+    "It begins with random numbers and changes them a little with each batch of stories, so that it expects their "
+    "words better. Press Train and watch its loss fall and its heads form."
+)
 view.find_run_again()
 view.say_device()
 corpus = view.choose_stories()
@@ -23,10 +28,14 @@ view.start_and_stop(order, job)
 
 if job is None or not job.is_active:
     view.say_who_trains(None)
-if job is not None:
+if job is None:
+    view.show_what_to_expect(model)
+else:
     view.follow(job)
     if not job.is_active:
         view.outcome(job)
 
 st.subheader("Which models are yours?")
 view.your_models()
+if job is not None and not job.is_active:
+    view.take_along(job)

@@ -66,10 +66,12 @@ def test_mean_messages_are_the_average_of_the_last_slots_messages(monkeypatch, m
 
 def test_a_prompt_s_effect_is_nothing_when_no_head_is_off(model):
     words = (7, 8, 9)
-    effect = prompt_effect(model, (BOS, *words), words, (), None)
+    effect = prompt_effect(model, words, (), None)
     np.testing.assert_array_equal(effect.before, effect.after)
     np.testing.assert_array_equal(effect.losses_before, effect.losses_after)
     assert len(effect.losses_before) == 3
+    other = prompt_effect(model, words, (1,), None)
+    assert not np.array_equal(other.before, other.after)
 
 
 @pytest.mark.parametrize("mean", [None, torch.linspace(-1, 1, 64).view(4, 16)], ids=["zeros", "mean messages"])
@@ -77,7 +79,7 @@ def test_a_prompt_s_effect_is_that_of_two_models(model, mean):
     """Of a text of which the model reads the end, and of which the last two words are scored."""
     words = [*range(4, 69), 5, 9, 6, 8, 7]
     off = {"heads_on": torch.tensor([True, False, True, False]), "off_message": mean}
-    effect = prompt_effect(model, words[-64:], words, (1, 3), mean, first=68)
+    effect = prompt_effect(model, words, (1, 3), mean, first=68)
     np.testing.assert_array_equal(effect.before, next_probabilities(model, words[-64:]))
     np.testing.assert_array_equal(effect.after, next_probabilities(model, words[-64:], **off))
     np.testing.assert_array_equal(effect.losses_before, word_losses(model, words, first=68))
@@ -93,13 +95,13 @@ def test_the_words_likeliest_before_or_after_are_listed_with_the_change():
     after = before.copy()
     after[[4, 11]] = 0.1, 0.25
     effect = PromptEffect(before, after, np.array([1.0, 2.0]), np.array([1.5, 0.5]))
-    table = next_word_effect(effect, vocab)
+    table = next_word_effect(before, after, vocab)
     assert table["word"].tolist() == ["a", "h", "c", "b", "g", "f", "e", "d", "<UNK>", "<EOS>"]
     ids = vocab.encode(table["word"][:8])
     assert table["before"].tolist()[:8] == before[ids].tolist()
     assert table["after"].tolist()[:8] == after[ids].tolist()
     assert table["change"].tolist() == pytest.approx([-0.2, 0.17] + [0] * 8)
-    assert len(next_word_effect(effect, vocab, 3)) == 3
+    assert len(next_word_effect(before, after, vocab, 3)) == 3
     losses = loss_table(effect, ["1 · cat", "2 · sat"])
     assert losses.to_dict("list") == {
         "word": ["1 · cat", "2 · sat"],

@@ -16,9 +16,9 @@ import torch
 from torch import Tensor
 
 from wordlm.data import Windows
-from wordlm.inspection import next_log_probabilities, next_probabilities, rank_of
+from wordlm.inspection import next_log_probabilities, rank_of
 from wordlm.models import CausalAttentionLM
-from wordlm.scoring import word_losses
+from wordlm.scoring import prefix_windows
 from wordlm.text import Vocab
 
 Fill = Literal["zero", "mean"]
@@ -42,26 +42,25 @@ class PromptEffect:
     losses_after: np.ndarray  # (n,)
 
 
+@torch.inference_mode()
 def prompt_effect(
-    model: CausalAttentionLM,
-    ids: Sequence[int],
-    word_ids: Sequence[int],
-    off: Iterable[int],
-    mean: Tensor | None,
-    *,
-    first: int = 0,
+    model: CausalAttentionLM, word_ids: Sequence[int], off: Iterable[int], mean: Tensor | None, *, first: int = 0
 ) -> PromptEffect:
-    """Run a prompt with and without the heads `off`.
+    """Read a prompt with and without the heads `off`; `word_ids` are all its words, scored from `first` on.
 
-    `ids` is what the model reads of the prompt, `word_ids` are all words of the text, scored from `first` on.
+    One batch holds the context of each word and, in its last row, that of the word to come. What each head says is
+    computed once for both.
     """
-    without = switches(model, off, mean)
-    return PromptEffect(
-        next_probabilities(model, ids),
-        next_probabilities(model, ids, **without),
-        word_losses(model, word_ids, first=first),
-        word_losses(model, word_ids, first=first, **without),
-    )
+    contexts = prefix_windows(word_ids)[first : len(word_ids) + 1]
+    words, targets = torch.arange(len(contexts) - 1), torch.tensor(word_ids[first:], dtype=torch.int64)
+    e_last, per_head = model.last_slot(contexts)
+
+    def read(heads: Iterable[int]) -> tuple[np.ndarray, np.ndarray]:
+        logs = model.read_out(e_last, per_head, **switches(model, heads, mean)).log_softmax(-1)  # (words + 1, V)
+        return logs[-1].exp().numpy(), -logs[words, targets].numpy()
+
+    (before, losses_before), (after, losses_after) = read(()), read(off)
+    return PromptEffect(before, after, losses_before, losses_after)
 
 
 def next_word_effect(before: np.ndarray, after: np.ndarray, vocab: Vocab, count: int = 10) -> pd.DataFrame:

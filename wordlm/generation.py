@@ -14,7 +14,9 @@ from enum import StrEnum
 from typing import Any, Protocol
 
 import numpy as np
+import pandas as pd
 
+from wordlm.numbers import count, written
 from wordlm.text import BOS, CONTEXT_LEN, EOS, PAD, UNK, Vocab, left_pad
 
 ALTERNATIVES = 5
@@ -200,3 +202,30 @@ def join_words(words: Sequence[str]) -> str:
 def story_text(generation: Generation, vocab: Vocab) -> str:
     """Return the new words for reading."""
     return join_words(vocab.decode(generation.new_ids))
+
+
+def decision_table(story: Generation, vocab: Vocab) -> pd.DataFrame:
+    """Return each decision of a story: `call`, `word`, `probability`, `alternatives`, `ms`."""
+
+    def listed(decision: Decision) -> str:
+        return "  ".join(f"{vocab.itos[i]} {written(p, 3, limit=True)}" for i, p in decision.alternatives)
+
+    return pd.DataFrame(
+        [
+            (call, vocab.itos[d.id], d.probability, listed(d), 1e3 * d.seconds)
+            for call, d in enumerate(story.decisions, 1)
+        ],
+        columns=["call", "word", "probability", "alternatives", "ms"],
+    )
+
+
+def report_table(stories: dict[str, Generation]) -> pd.DataFrame:
+    """Return the reports of stories by their names, one column a story."""
+    reports = {name: {key: _shown(value) for key, value in story.report().items()} for name, story in stories.items()}
+    return pd.DataFrame(reports).rename_axis("report").reset_index()
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, float):
+        return written(value, 3)
+    return count(value) if type(value) is int else str(value)

@@ -20,6 +20,7 @@ from enum import Enum
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import torch
 
 from wordlm.checkpoints import describe_checkpoint
@@ -300,3 +301,26 @@ def seconds_needed(order: Order) -> tuple[float, float]:
         pace = measure_pace(model, *windows["train"], *validation_sample(windows), order.config)
     give_back_memory()
     return pace
+
+
+def validation_table(job: Job) -> pd.DataFrame:
+    """Return the validations: `step`, `training loss` of the last update, `validation loss`, `kept`."""
+    kept = job.result["selected_step"] if job.result else None
+    return pd.DataFrame(
+        [(p.step, p.train_loss, p.validation_loss, p.step == kept) for p in job.history],
+        columns=["step", "training loss", "validation loss", "kept"],
+    )
+
+
+def loss_table(job: Job) -> pd.DataFrame:
+    """Return the loss of every update, and where there was one, of the validation after it."""
+    table = pd.DataFrame({"step": range(1, len(job.losses) + 1), "training_loss": job.losses})
+    validations = {progress.step: progress.validation_loss for progress in job.history}
+    table["validation_loss"] = table["step"].map(validations)
+    return table
+
+
+def last_row_table(job: Job, step: int) -> pd.DataFrame:
+    """Return the weights of the prompt's last word after so many updates, one row a head and one column a word."""
+    rows = {f"head {head + 1}": row[-1] for head, row in enumerate(job.weights[step])}
+    return pd.DataFrame.from_dict(rows, orient="index", columns=list(job.order.prompt.labels))

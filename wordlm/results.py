@@ -175,6 +175,66 @@ def run_table(comparison: dict[str, Any]) -> pd.DataFrame:
     return table.astype({"heads": "Int64"})  # the MLP has none
 
 
+def three_models(aggregate: dict, steps: dict[str, list[int]]) -> pd.DataFrame:
+    """Return the MLP, one head and four heads of one run: mean ± sample deviation, and the selected steps."""
+    rows = []
+    for group, title in (("mlp", "MLP"), ("attention", "1 head"), ("multihead", "4 heads")):
+        if group in aggregate:
+            rows.append({"model": title} | metric_cells(aggregate[group]) | {"selected steps": listed(steps[group])})
+    return pd.DataFrame(rows)
+
+
+def course_table(course: dict) -> pd.DataFrame:
+    """Return the course's published results."""
+    return three_models(course["aggregate"], {g: entry["selected_steps"] for g, entry in course["aggregate"].items()})
+
+
+def our_table(comparison: dict) -> pd.DataFrame:
+    """Return the same models of a comparison."""
+    steps = {group: [run["selected_step"] for run in runs] for group, runs in comparison["runs"].items()}
+    return three_models(comparison["aggregate"], steps)
+
+
+def gap_table(course: dict, ours: dict) -> pd.DataFrame:
+    """Return the differences between models within each run, which may be compared where levels may not."""
+    rows = []
+    for first, second, name in (("attention", "mlp", "1 head − MLP"), ("multihead", "attention", "4 heads − 1 head")):
+        row = {"difference of test losses": name}
+        for source, aggregate in (("course", course["aggregate"]), ("here", ours["aggregate"])):
+            if first in aggregate and second in aggregate:
+                row[source] = aggregate[first]["test_loss"]["mean"] - aggregate[second]["test_loss"]["mean"]
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def baseline_table(comparison: dict) -> pd.DataFrame:
+    """Return the baselines beside the models' means: `model`, `test loss`, `test perplexity`, worst first."""
+    rows = [(name, b["test_loss"], b["test_perplexity"]) for name, b in comparison.get("baselines", {}).items()]
+    for group, runs in comparison["runs"].items():
+        mean = comparison["aggregate"][group]
+        rows.append((group_title(group, runs), mean["test_loss"]["mean"], mean["test_perplexity"]["mean"]))
+    table = pd.DataFrame(rows, columns=["model", "test loss", "test perplexity"])
+    return table.sort_values("test loss", ascending=False, ignore_index=True)
+
+
+def facts_table(facts: dict) -> pd.DataFrame:
+    """Return an object of the JSON as rows of `field` and `value`."""
+    return pd.DataFrame([(name, str(value)) for name, value in facts.items()], columns=["field", "value"])
+
+
+def history_table(comparison: dict) -> pd.DataFrame:
+    """Return the validation losses: one row per run and validated step, and whether the step was kept."""
+    return pd.DataFrame(
+        [
+            (group_title(group, runs), run["seed"], e["step"], e["validation_loss"], e["step"] == run["selected_step"])
+            for group, runs in comparison["runs"].items()
+            for run in runs
+            for e in run.get("history", [])
+        ],
+        columns=["model", "seed", "step", "validation loss", "kept"],
+    )
+
+
 def paired_differences(comparison: dict[str, Any], first: str, second: str) -> pd.DataFrame:
     """Return test loss of `first` minus `second` for every seed that both have: `seed`, both losses, `difference`."""
     losses = [{run["seed"]: run["test_loss"] for run in comparison["runs"].get(group, [])} for group in (first, second)]

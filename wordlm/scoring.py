@@ -1,15 +1,18 @@
 """How well a model expects a text that it is given: the surprisal of each word in its own context."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 import torch
 from torch import Tensor
 
 from wordlm.data import StoryStream, Windows
+from wordlm.loss import perplexity
 from wordlm.models import LanguageModel
-from wordlm.text import CONTEXT_LEN
+from wordlm.text import CONTEXT_LEN, UNK, Vocab
 
 BATCH = 512
 
@@ -63,3 +66,52 @@ def word_losses(
 ) -> np.ndarray:
     """Return the surprisal -ln p of each word of a text in nats, (n,), as `score_words`."""
     return score_words(model, word_ids, first=first, **switches).losses
+
+
+def word_score_table(typed: list[str], ids: list[int], scores: WordScores, vocab: Vocab) -> pd.DataFrame:
+    """Return one row per word: `word` with its place, `token`, `probability`, `rank`, `loss, nats`, `unknown`."""
+    return pd.DataFrame(
+        {
+            "word": [f"{place} · {word}" for place, word in enumerate(typed, 1)],
+            "token": vocab.decode(ids),
+            "probability": np.exp(-scores.losses),
+            "rank": scores.ranks,
+            "loss, nats": scores.losses,
+            "unknown": np.array(ids) == UNK,
+        }
+    )
+
+
+def model_table(scores: dict[str, WordScores]) -> pd.DataFrame:
+    """Return cross-entropy and perplexity of the text for each model."""
+    return pd.DataFrame(
+        [
+            (name, s.cross_entropy, s.cross_entropy / math.log(2), perplexity(s.cross_entropy))
+            for name, s in scores.items()
+        ],
+        columns=["model", "cross-entropy, nats", "cross-entropy, bits", "perplexity"],
+    )
+
+
+def disagreement_table(typed: list[str], scores: dict[str, WordScores], count: int = 15) -> pd.DataFrame:
+    """Return the words on whose surprisal the models differ most: each model's loss in nats, and the spread."""
+    losses = np.stack([s.losses for s in scores.values()])  # (models, n)
+    spread = losses.max(0) - losses.min(0)
+    top = np.argsort(-spread, kind="stable")[:count]
+    table = pd.DataFrame({"word": [f"{i + 1} · {typed[i]}" for i in top]})
+    for name, row in zip(scores, losses[:, top], strict=True):
+        table[name] = row
+    table["spread"] = spread[top]
+    return table
+
+
+def unit_table(total_nats: float, typed: list[str]) -> pd.DataFrame:
+    """Return one total loss shared out over other units: `shared out over`, `number`, `perplexity`."""
+    letters = sum(map(len, typed))
+    return pd.DataFrame(
+        [
+            ("words and marks of this app's tokenizer", len(typed), perplexity(total_nats / len(typed))),
+            ("characters of these", letters, perplexity(total_nats / letters)),
+        ],
+        columns=["shared out over", "number", "perplexity"],
+    )

@@ -60,8 +60,17 @@ class Screen:
         return json.loads(next(e.proto.spec for e in self.app.get("plotly_chart") if e.key == key))
 
     def table(self, alt: str):
-        """The table whose accessible name contains `alt`."""
+        """The table whose accessible name contains `alt`; where it is not in view, after all is opened that opens."""
+        if not self.has_table(alt):
+            self.open_numbers()
         return next(e.value for e in self.app.dataframe if alt in e.proto.alt)
+
+    def open_numbers(self) -> None:
+        """Press on each "In numbers" that is closed."""
+        for name in [name for name in self.app.session_state["drawn"] if name.startswith("table_")]:
+            self.app.session_state[name] = True
+        self.app.run()
+        assert not self.app.exception, self.app.exception
 
     def has_table(self, alt: str) -> bool:
         return any(alt in e.proto.alt for e in self.app.dataframe)

@@ -171,7 +171,7 @@ def test_an_uploaded_comparison_is_seen_in_the_same_views(open_page, ours):
 def test_a_malformed_upload_is_refused_and_ours_stays(open_page, content, message):
     screen = upload(open_page("benchmark"), content)
     assert message in screen.app.error[0].value.replace("\\", "")
-    assert screen.has_table("Test loss of every run")
+    assert len(screen.table("Test loss of every run"))
 
 
 def paired_by_hand(ours, heads, best):
@@ -216,3 +216,24 @@ def test_a_clear_gap_and_an_open_one_are_told_apart_in_words(open_page, changed_
 def test_the_interval_says_what_it_rests_on(open_page):
     text = open_page("benchmark").text
     assert "independent from seed to seed and roughly normally distributed" in text
+
+
+def test_only_the_summary_is_a_table_until_numbers_are_asked_for(open_page):
+    screen = open_page("benchmark")
+    assert [frame.proto.alt[:9] for frame in screen.app.dataframe] == ["Test loss"]
+    screen.open_numbers()
+    assert len(screen.app.dataframe) == 11
+
+
+def test_the_take_away_holds_every_table_of_the_page(open_page, ours):
+    from wordlm.ui import benchmark as view
+    from wordlm.ui.resources import course_results
+
+    screen = open_page("benchmark")
+    screen.open_numbers()
+    against, pairs = (screen.table(alt) for alt in ("minus that of the best", "four heads and one head"))
+    tables, figures = view.collect(course_results(), ours, against, pairs)
+    shown = {tuple(frame.value.columns) for frame in screen.app.dataframe}
+    kept = {tuple(table.drop(columns="yours", errors="ignore").columns) for table in tables.values()}
+    assert shown == kept
+    assert len(figures) == len(screen.app.get("plotly_chart"))

@@ -203,3 +203,33 @@ def test_unknown_words_of_a_real_story_are_read_as_unknown(open_page, monkeypatc
     ((_, story),) = stories.values()
     assert UNK in began.ids and len(began.ids) <= 61
     assert story.start_ids == began.ids
+
+
+def example_of(screen) -> str:
+    return next((e.proto.body for e in screen.app.get("html") if 'class="example"' in e.proto.body), "")
+
+
+@pytest.mark.parametrize(("model", "file"), [("4", "multihead_seed11"), ("MLP", "mlp_seed11")])
+def test_before_a_story_is_written_an_example_shows_how_it_would_go_on(open_page, bundled, vocab, model, file):
+    screen = open_page("generate", model=model)
+    expected = generate(TorchEngine(bundled(file)), encode_prompt(PROMPT, vocab).ids, Decoding(20))
+    assert re.findall(r">([^<]*)</a>", example_of(screen)) == vocab.decode(expected.new_ids)
+    assert "An example, written here at once: the likeliest 20 words" in screen.text
+    write(screen)
+    assert not example_of(screen), "gone once the visitor has a story"
+
+
+def test_the_example_shows_an_odd_start_as_typed(open_page):
+    screen = open_page("generate", "<s> </script> $x$ *a* :smile: &lt; _b_")
+    assert "&lt;s&gt; &lt;/script&gt; $x$ *a* :smile: &amp;lt; _b_" in example_of(screen)
+
+
+def test_a_story_s_tables_stand_behind_a_press_and_all_go_along(open_page, vocab):
+    from wordlm.ui.generate import tables_of
+
+    screen = write(open_page("generate", engine="PyTorch"))
+    assert not screen.app.dataframe
+    _, stories = screen.app.session_state["stories"]
+    screen.open_numbers()
+    assert len(tables_of(stories, vocab)) == len(screen.app.dataframe) == 2
+    assert [b.proto.label for b in screen.app.get("download_button")][-2:] == ["Text", "JSON"]

@@ -313,7 +313,7 @@ def test_chapter_8_at_its_widest_builds_no_model(open_page, monkeypatch):
     monkeypatch.setattr(MultiHeadAttentionLM, "__init__", refuse)
     screen.app.select_slider(key="cost_width").set_value(8192).run()
     assert not screen.app.exception
-    assert screen.has_table("Memory of scores and cache")
+    assert len(screen.table("Memory of scores and cache"))
 
 
 def test_chapter_9_says_why_our_losses_may_be_compared(open_page):
@@ -321,3 +321,44 @@ def test_chapter_9_says_why_our_losses_may_be_compared(open_page):
     mlp, attention = (count_parameters(build_model(kind)) for kind in ("mlp", "attention"))
     assert "when tokenizer and test words are the same" in text
     assert f"the MLP has {mlp:,}, the attention models {attention:,}" in text
+
+
+def split_drawn(screen) -> str:
+    return next(e.proto.body for e in screen.app.get("html") if 'class="split"' in e.proto.body)
+
+
+@pytest.mark.parametrize(("heads", "each", "rest"), [(8, 64, 0), (1, 512, 0), (7, 73, 1), (16, 32, 0)])
+def test_chapter_2_draws_every_coordinate_once_in_the_hue_of_its_head(open_page, heads, each, rest):
+    from wordlm.ui.charts import head_hue
+
+    drawn = split_drawn(open_page("learn", chapter="2", course_heads=str(heads)))
+    blocks = drawn.split("class=blocks")[1].split("class=strip")[0]
+    cells = {}
+    for columns, rows, hue in re.findall(r"--c:(\d+);--r:(\d+);background:(#\w+)", blocks):
+        cells[hue] = cells.get(hue, 0) + int(columns) * int(rows)
+    assert cells == {head_hue(head): each for head in range(heads)} | ({"#888888": rest} if rest else {})
+    assert sum(cells.values()) == 512
+    assert ("left over" in drawn) == bool(rest)
+
+
+def test_chapter_7_draws_what_each_head_is_worth_as_a_bar_with_its_interval_in_the_head_s_hue(open_page, stored):
+    from wordlm.ui.charts import head_hue
+
+    screen = open_page("learn", chapter="7")
+    (bars,) = screen.figure("without")["data"]
+    entries = [next(e for e in stored["multihead_seed11"]["zero"] if e["off"] == [head]) for head in range(4)]
+    assert array(bars["y"]).tolist() == [e["increase"] for e in entries]
+    low = array(bars["y"]) - array(bars["error_y"]["arrayminus"])
+    high = array(bars["y"]) + array(bars["error_y"]["array"])
+    np.testing.assert_allclose(np.stack([low, high], 1), [e["interval"] for e in entries])
+    assert bars["marker"]["color"] == [head_hue(head) for head in range(4)]
+    assert not screen.app.dataframe, "the numbers are one press away"
+
+
+def test_the_menu_names_the_chapters_and_the_link_keeps_their_numbers(open_page):
+    screen = open_page("learn")
+    menu = screen.app.segmented_control(key="chapter")
+    assert list(menu.options) == [f"{number} {chapter.name}" for number, chapter in enumerate(CHAPTERS, 1)]
+    menu.set_value("2").run()
+    assert screen.address == {"chapter": ["2"]}
+    assert "2. Split, attend, concatenate" in screen.text

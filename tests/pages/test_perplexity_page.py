@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 import torch
 
-from wordlm.text import encode_prompt, tokenize
+from wordlm.loss import read_probabilities
+from wordlm.text import encode_prompt, tokenize, typed_words
 
 MODELS = {
     "MLP, seed 11": "mlp_seed11",
@@ -92,7 +93,7 @@ def test_a_wrong_entry_is_named_and_the_rest_of_the_page_stands(open_page, typed
     screen.app.text_area(key="probabilities").set_value(typed).run()
     assert not screen.app.exception
     assert message in screen.app.error[0].value.replace("\\", "")
-    assert screen.has_table("Probability, rank and loss of each word")
+    assert len(screen.table("Probability, rank and loss of each word"))
 
 
 def test_one_more_prediction_moves_the_whole(open_page):
@@ -167,3 +168,27 @@ def test_one_total_gives_other_perplexities_over_other_units(open_page):
     total = screen.table("Probability, rank and loss of each word")["loss, nats"].sum()
     assert table["number"].tolist() == [4, 8]
     np.testing.assert_allclose(table["perplexity"], np.exp(total / np.array([4, 8])), rtol=1e-5)
+    assert f"that is a perplexity of {table['perplexity'].iloc[0]:,.4f}" in screen.text
+
+
+def test_the_bars_are_the_losses_of_the_targets_and_the_line_is_the_running_mean(open_page):
+    bars, line = open_page("perplexity").figure("targets")["data"]
+    np.testing.assert_allclose(bars["y"], np.log([2, 4, 8]))
+    np.testing.assert_allclose(line["y"], np.cumsum(np.log([2, 4, 8])) / [1, 2, 3])
+    bars, line = open_page("perplexity", probabilities="0.5, 0").figure("targets")["data"]
+    assert bars["y"] == [pytest.approx(math.log(2)), None], "an infinite loss has no height and is said in words"
+
+
+def test_no_table_is_made_before_it_is_opened_and_the_take_away_has_them_all(open_page, vocab):
+    from wordlm.ui import perplexity as view
+    from wordlm.ui.resources import checkpoint, scores_of
+
+    screen = open_page("perplexity")
+    assert not screen.app.dataframe
+    screen.open_numbers()
+    words, ids = typed_words(screen.app.text_area(key="text").value, vocab)
+    chosen = checkpoint("4", 11)
+    scores = {chosen.name: scores_of(chosen, tuple(ids))}
+    tables, figures = view.collect(read_probabilities("0.5"), words, ids, scores, chosen.name, vocab)
+    assert len(tables) == len(screen.app.dataframe) == 5
+    assert len(figures) == len(screen.app.get("plotly_chart")) == 2

@@ -6,6 +6,7 @@ import torch
 
 from wordlm.files import ARTIFACTS, read_json
 from wordlm.text import encode_prompt
+from wordlm.ui.resources import checkpoint, vocabulary
 
 PROMPT = "a little dog found a red hat"
 
@@ -49,9 +50,9 @@ def test_what_a_head_is_worth_is_what_is_stored(open_page, stored):
     entry = stored["multihead_seed11"]
     for head in range(4):
         alone = next(e for e in entry["zero"] if e["off"] == [head])
-        assert table["zero"].iloc[head] == alone["increase"]
-        assert [table["zero low"].iloc[head], table["zero high"].iloc[head]] == alone["interval"]
-    np.testing.assert_allclose(table["Shapley, zero"], entry["shapley_zero"])
+        assert table["nothing"].iloc[head] == alone["increase"]
+        assert [table["nothing low"].iloc[head], table["nothing high"].iloc[head]] == alone["interval"]
+    np.testing.assert_allclose(table["Shapley, nothing"], entry["shapley_zero"])
 
 
 def test_weight_and_influence_stand_side_by_side(open_page, details):
@@ -122,3 +123,20 @@ def test_a_head_s_worth_is_said_to_be_given_the_others_with_the_sums(open_page, 
 
 def test_the_worth_of_one_head_has_no_others_to_be_given(open_page):
     assert "given the others" not in open_page("switch_off", model="1").text
+
+
+def test_the_numbers_are_made_only_once_they_are_opened_and_a_link_opens_them(open_page):
+    assert not open_page("switch_off").app.dataframe
+    screen = open_page("switch_off", table_worth="true")
+    assert len(screen.app.dataframe) == 1 and screen.has_table("What each head is worth")
+    assert screen.address == {"table_worth": ["true"]}
+
+
+def test_the_take_away_holds_every_table_and_picture_of_the_page(open_page):
+    from wordlm.ui import switch_off as view
+
+    screen = open_page("switch_off")
+    words, losses = screen.table("Probabilities of the next words"), screen.table("Surprisal of each word")
+    tables, figures = view.collect(words, losses, (0,), checkpoint("4", 11), encode_prompt(PROMPT, vocabulary()).ids)
+    assert len(tables) == len(screen.app.dataframe) == 4
+    assert len(figures) == len(screen.app.get("plotly_chart")) == 3

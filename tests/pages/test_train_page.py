@@ -11,7 +11,7 @@ import torch
 from tests.pages.screen import array
 from wordlm.checkpoints import load_model_npz, save_model_npz
 from wordlm.data import corpus_from_stories, make_all_windows
-from wordlm.files import ARTIFACTS
+from wordlm.files import ARTIFACTS, read_json
 from wordlm.inspection import inspect_ids
 from wordlm.jobs import Ending
 from wordlm.models import build_model, build_variant
@@ -458,3 +458,23 @@ def test_another_visitor_sees_who_trains(open_train):
     wait(lambda: not job.is_active)
     second.app.run()
     assert "Another visitor's training is running" not in second.text
+
+
+@pytest.mark.parametrize(("trained", "group"), [("4", "multihead"), ("MLP", "mlp"), ("16", "multihead_h16")])
+def test_before_a_training_the_bundled_model_s_own_curve_is_shown_in_grey(open_page, trained, group):
+    runs = read_json(ARTIFACTS / "heads" / "comparison.json")["runs"][group]
+    screen = open_page("train", trained=trained)
+    traces = screen.figure("expected")["data"]
+    assert [trace["name"] for trace in traces] == [f"seed {run['seed']}" for run in runs]
+    for trace, run in zip(traces, runs, strict=True):
+        assert trace["y"] == [entry["validation_loss"] for entry in run["history"]]
+        assert trace["line"]["color"] == "#888888"
+
+
+def test_the_curve_of_old_gives_way_to_the_visitor_s_own_which_can_be_taken_along(open_train):
+    screen = open_train()
+    assert screen.figure("expected")
+    train(screen)
+    assert not any(e.key == "expected" for e in screen.app.get("plotly_chart"))
+    labels = [b.proto.label for b in screen.app.get("download_button")]
+    assert labels[-2:] == ["Tables (CSV, zipped)", "Report (one HTML file)"]

@@ -14,6 +14,7 @@ from typing import Any, get_args
 from urllib.parse import quote, urlencode
 
 import streamlit as st
+from streamlit.elements.lib.mutable_expander_container import ExpanderContainer
 
 from wordlm.ablation import Fill
 from wordlm.bundled import EXPORTED, SEEDS
@@ -107,6 +108,19 @@ _POWERS = tuple(2**k for k in range(6, 18))
 _SHARED_OUT = (1, 2, 4, 8, 16, 32, 64)
 _TRAIN = TrainConfig()
 
+TABLES = (
+    "weight",  # Explore
+    *("surprisal", "blend", "distances", *(f"likeness_{seed}" for seed in SEEDS[1:])),  # Compare
+    *("next_effect", "loss_effect", "worth", "subsets"),  # Switch heads off
+    *("targets", "scored", "models", "differ", "units"),  # Perplexity
+    *("report", "decisions"),  # Generate
+    *("validations", "last_row", "own_beside"),  # Train
+    *("runs", "best", "pairs", "history", "baselines", "course", "conditions"),  # Benchmark
+    *("wishes", "shapes", "growth", "doubled", "trio", "spread"),  # Learn
+    *("masked", "reach", "without", "induction", "cost"),
+)
+"""What stands behind "In numbers", by the names of its parameters without `table_`."""
+
 Parameter = OneOf | Several | Number | Switch | Text
 
 PARAMETERS: dict[str, Parameter] = {
@@ -196,6 +210,8 @@ PARAMETERS: dict[str, Parameter] = {
     "cost_layers": Number(1, 96, 32),
     "loss_first": Number(0.01, 1.0, 0.5, 0.01),
     "loss_second": Number(0.01, 1.0, 0.02, 0.01),
+    # The tables behind the pictures, which stand open or not
+    **{f"table_{name}": Switch() for name in TABLES},
 }
 """Each parameter by its name in the URL, which is also the key of its control."""
 
@@ -260,6 +276,14 @@ def toggle(name: str, label: str, *, place: Any = st, **more: Any) -> bool:
     """Draw a switch."""
     _begin(name)
     return _set(name, place.toggle(label, key=name, **more))
+
+
+def expander(name: str, label: str, **more: Any) -> ExpanderContainer:
+    """Draw something to open; what stands in it is made only while `.open` is true."""
+    _begin(name)
+    drawn = st.expander(label, key=name, on_change="rerun", **more)
+    _set(name, drawn.open)
+    return drawn
 
 
 def field(name: str, label: str, **more: Any) -> str:

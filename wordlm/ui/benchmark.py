@@ -12,17 +12,24 @@ from wordlm.numbers import signed, written
 from wordlm.results import (
     YOURS,
     against_best,
+    baseline_table,
     check_comparison,
+    course_table,
+    facts_table,
+    gap_table,
     group_title,
+    history_table,
     in_order,
-    listed,
     mean_interval,
-    metric_cells,
+    our_table,
     paired_differences,
+    run_table,
+    summary_table,
 )
-from wordlm.ui.blocks import kept_upload
-from wordlm.ui.charts import ACCENT, LEGEND_ABOVE, SECOND, head_hue
+from wordlm.ui.blocks import Collected, in_numbers, kept_upload, number_table, text_table
+from wordlm.ui.charts import ACCENT, LEGEND_ABOVE, SECOND, head_hue, horizontal_bars, paired_rows
 from wordlm.ui.escape import as_sentence, for_markdown, for_plotly
+from wordlm.ui.figure import PlainFigure
 from wordlm.ui.glossary import explain, say
 
 _OWN = "own"
@@ -44,6 +51,71 @@ def uploaded_comparison() -> dict | None:
     except ValueError as error:
         st.error(as_sentence(f"The file is no comparison: {error}"))
     return None
+
+
+def draw_runs(runs: pd.DataFrame) -> None:
+    """Draw every run as a line of a table."""
+    number_table(runs.drop(columns="yours"), alt="Test loss of every run", decimals=4)
+
+
+def baseline_bars(baselines: pd.DataFrame) -> PlainFigure:
+    """Draw the test loss of counting and of the models, worst first."""
+    names, losses = baselines["model"].tolist(), baselines["test loss"].to_numpy()
+    return horizontal_bars(names, losses, "test loss, nats per token")
+
+
+def gap_bars(gaps: pd.DataFrame) -> PlainFigure:
+    """Draw the differences between models within the course's run and within the runs shown."""
+    series = {"the course's published run": gaps["course"].to_numpy(), "the runs shown above": gaps["here"].to_numpy()}
+    names = gaps["difference of test losses"].tolist()
+    return paired_rows(names, series, "difference of test losses, nats per token")
+
+
+def draw_course(course: dict, shown: dict, gaps: pd.DataFrame) -> None:
+    """Draw the course's results and ours as tables, and the differences."""
+    published, here = st.columns(2)
+    with published:
+        explain("The course's published run.")
+        text_table(course_table(course), alt="The course's published results")
+    with here:
+        explain("The runs shown above.")
+        text_table(our_table(shown), alt="The same models here")
+    number_table(gaps, alt="Differences of test losses within each run", decimals=4)
+
+
+def draw_conditions(shown: dict) -> None:
+    """Draw the machine, the versions and the settings as tables."""
+    environment, protocol = st.columns(2)
+    with environment:
+        text_table(facts_table(shown["environment"]), alt="The machine and the versions")
+    with protocol:
+        text_table(facts_table(shown["protocol"]), alt="The settings of every run")
+
+
+def collect(course: dict, shown: dict, against: pd.DataFrame | None, pairs: pd.DataFrame | None) -> Collected:
+    """Return all tables and pictures of the page."""
+    runs, baselines, gaps = run_table(shown), baseline_table(shown), gap_table(course, shown)
+    tables = {
+        "Summary": summary_table(shown),
+        "Runs": runs,
+        "Head counts against the best": against,
+        "Four heads against one": pairs,
+        "Validation losses": history_table(shown),
+        "Baselines": baselines,
+        "The course's run": course_table(course),
+        "The same models here": our_table(shown),
+        "Differences within each run": gaps,
+        "Environment": facts_table(shown["environment"]),
+        "Protocol": facts_table(shown["protocol"]),
+    }
+    figures = {
+        "Test loss against the number of heads": head_curve(runs),
+        "Test loss of every run": seed_points(runs, shown.get("baselines", {})),
+        "Validation losses": validation_curves(shown),
+        "Baselines": baseline_bars(baselines),
+        "Differences within each run": gap_bars(gaps),
+    }
+    return {title: table for title, table in tables.items() if table is not None}, figures
 
 
 def seed_points(runs: pd.DataFrame, baselines: dict) -> go.Figure:
@@ -100,7 +172,7 @@ def validation_curves(comparison: dict) -> go.Figure:
                 )
             )
     figure = go.Figure(traces)
-    figure.update_layout(height=420, margin={"l": 8, "r": 8, "t": 8, "b": 8})
+    figure.update_layout(height=380, margin={"l": 8, "r": 8, "t": 28, "b": 8}, legend=LEGEND_ABOVE)
     figure.update_xaxes(title="updates", fixedrange=True)
     figure.update_yaxes(title="validation loss, nats per token", fixedrange=True)
     return figure
@@ -126,7 +198,7 @@ def head_curve(runs: pd.DataFrame) -> go.Figure:
             ),
         ]
     figure = go.Figure(traces)
-    figure.update_layout(height=360, margin={"l": 8, "r": 8, "t": 28, "b": 8})
+    figure.update_layout(height=380, margin={"l": 8, "r": 8, "t": 28, "b": 8})
     figure.update_layout(legend=LEGEND_ABOVE)
     counts = sorted(with_heads["heads"].astype(int).unique().tolist())
     figure.update_xaxes(title="heads (logarithmic)", type="log", tickvals=counts, ticktext=[str(c) for c in counts])
@@ -148,72 +220,13 @@ def say_paired(comparison: dict) -> pd.DataFrame | None:
         f"{signed(high)}; four heads have the lower loss at {better} of {len(pairs)} seeds. That is a perplexity "
         f"{written(math.exp(mean), 3)} times as large."
     )
+    in_numbers("pairs", lambda: number_table(pairs, alt="Test losses of four heads and one head by seed", decimals=4))
     st.caption(
         f"The interval is Student's for {len(pairs)} differences. It rests on differences that are independent from "
         "seed to seed and roughly normally distributed, which so few cannot check. They show whether the gap is larger "
         "than what the random start does on this data and this budget, not whether it holds for others."
     )
     return pairs
-
-
-def three_models(aggregate: dict, steps: dict[str, list[int]]) -> pd.DataFrame:
-    """Return the MLP, one head and four heads of one run: mean ± sample deviation, and the selected steps."""
-    rows = []
-    for group, title in (("mlp", "MLP"), ("attention", "1 head"), ("multihead", "4 heads")):
-        if group in aggregate:
-            rows.append({"model": title} | metric_cells(aggregate[group]) | {"selected steps": listed(steps[group])})
-    return pd.DataFrame(rows)
-
-
-def course_table(course: dict) -> pd.DataFrame:
-    """Return the course's published results."""
-    return three_models(course["aggregate"], {g: entry["selected_steps"] for g, entry in course["aggregate"].items()})
-
-
-def our_table(comparison: dict) -> pd.DataFrame:
-    """Return the same models of a comparison."""
-    steps = {group: [run["selected_step"] for run in runs] for group, runs in comparison["runs"].items()}
-    return three_models(comparison["aggregate"], steps)
-
-
-def gap_table(course: dict, ours: dict) -> pd.DataFrame:
-    """Return the differences between models within each run, which may be compared where levels may not."""
-    rows = []
-    for first, second, name in (("attention", "mlp", "1 head − MLP"), ("multihead", "attention", "4 heads − 1 head")):
-        row = {"difference of test losses": name}
-        for source, aggregate in (("course", course["aggregate"]), ("here", ours["aggregate"])):
-            if first in aggregate and second in aggregate:
-                row[source] = aggregate[first]["test_loss"]["mean"] - aggregate[second]["test_loss"]["mean"]
-        rows.append(row)
-    return pd.DataFrame(rows)
-
-
-def baseline_table(comparison: dict) -> pd.DataFrame:
-    """Return the baselines beside the models' means: `model`, `test loss`, `test perplexity`, worst first."""
-    rows = [(name, b["test_loss"], b["test_perplexity"]) for name, b in comparison.get("baselines", {}).items()]
-    for group, runs in comparison["runs"].items():
-        mean = comparison["aggregate"][group]
-        rows.append((group_title(group, runs), mean["test_loss"]["mean"], mean["test_perplexity"]["mean"]))
-    table = pd.DataFrame(rows, columns=["model", "test loss", "test perplexity"])
-    return table.sort_values("test loss", ascending=False, ignore_index=True)
-
-
-def facts_table(facts: dict) -> pd.DataFrame:
-    """Return an object of the JSON as rows of `field` and `value`."""
-    return pd.DataFrame([(name, str(value)) for name, value in facts.items()], columns=["field", "value"])
-
-
-def history_table(comparison: dict) -> pd.DataFrame:
-    """Return the validation losses: one row per run and validated step, and whether the step was kept."""
-    return pd.DataFrame(
-        [
-            (group_title(group, runs), run["seed"], e["step"], e["validation_loss"], e["step"] == run["selected_step"])
-            for group, runs in comparison["runs"].items()
-            for run in runs
-            for e in run.get("history", [])
-        ],
-        columns=["model", "seed", "step", "validation loss", "kept"],
-    )
 
 
 def say_best_head_count(runs: pd.DataFrame) -> pd.DataFrame | None:
@@ -237,6 +250,8 @@ def say_best_head_count(runs: pd.DataFrame) -> pd.DataFrame | None:
         f"Each interval is Student's for one pair, seed by seed. The best was picked from the same runs and is held "
         f"against {len(pairs)} others, so all of them together promise less than 95 %."
     )
+    alt = "Test loss of each head count minus that of the best, by seed"
+    in_numbers("best", lambda: number_table(pairs, alt=alt, decimals=4))
     return pairs
 
 

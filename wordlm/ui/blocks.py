@@ -15,7 +15,7 @@ import streamlit as st
 from wordlm.inspection import Checks
 from wordlm.numbers import count, scientific, written
 from wordlm.text import UNK, EncodedPrompt
-from wordlm.ui.address import not_carried
+from wordlm.ui import address
 from wordlm.ui.charts import MENU, head_hue
 from wordlm.ui.escape import for_markdown, label_html, shortened
 from wordlm.ui.report import html_report
@@ -135,23 +135,20 @@ def quoted(prompt: EncodedPrompt, place: int) -> str:
     return f"*{for_markdown(shortened(prompt.labels[place]))}*"
 
 
-def in_numbers(draw: Callable[[], None], key: str) -> None:
-    """Let the visitor open the numbers behind a picture; only then are they drawn."""
-    numbers = st.expander("In numbers", key=key, on_change="rerun")
-    if numbers.open:
-        with numbers:
-            draw()
-
-
-def picture_and_table(
+def picture_over_numbers(
     figure: go.Figure, table: pd.DataFrame, name: str, *, alt: str, index: bool = False, decimals: int = 3
 ) -> None:
-    """Draw a figure and, beside it (below on a phone), the same numbers as a table."""
-    picture, numbers = st.columns([3, 2])
-    with picture:
-        st.plotly_chart(figure, key=name, config=MENU, alt=alt)
-    with numbers:
-        number_table(table, alt=alt, index=index, decimals=decimals)
+    """Draw a figure and, to be opened below it, the same numbers as a table. `name` is one of `address.TABLES`."""
+    st.plotly_chart(figure, key=name, config=MENU, alt=alt)
+    in_numbers(name, lambda: number_table(table, alt=alt, index=index, decimals=decimals))
+
+
+def in_numbers(name: str, draw: Callable[[], None], label: str = "In numbers") -> None:
+    """Offer the numbers behind a picture, one of `address.TABLES`; `draw` is called once they are opened."""
+    place = address.expander(f"table_{name}", label, type="compact")
+    if place.open:
+        with place:
+            draw()
 
 
 def kept_upload(label: str, types: list[str], key: str) -> tuple[str, bytes] | None:
@@ -168,7 +165,7 @@ def kept_upload(label: str, types: list[str], key: str) -> tuple[str, bytes] | N
     st.file_uploader(label, type=types, max_upload_size=5, key=key, on_change=keep)
     upload = st.session_state.get(kept)
     if upload is not None:
-        not_carried("the file that you chose")
+        address.not_carried("the file that you chose")
     return upload
 
 
@@ -182,9 +179,14 @@ Collected = tuple[dict[str, pd.DataFrame], dict[str, go.Figure]]
 
 
 def take_away(
-    file: str, title: str, text: str, checkpoints: list[Checkpoint], collect: Callable[[], Collected]
+    file: str,
+    title: str,
+    text: str,
+    checkpoints: list[Checkpoint],
+    collect: Callable[[], Collected],
+    more: Callable[[], None] = lambda: None,
 ) -> None:
-    """Draw the buttons that take a view along, once a page, at its end.
+    """Draw the buttons that take a view along, once a page, at its end; `more` draws further ones in their row.
 
     `file` is the stem of the files' names, see `file_stem`; `collect` is called on the press alone, where there is no
     session to ask.
@@ -209,6 +211,7 @@ def take_away(
             on_click="ignore",
             icon=":material/description:",
         )
+        more()
 
 
 def as_zip(tables: dict[str, pd.DataFrame]) -> bytes:

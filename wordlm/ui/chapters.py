@@ -17,7 +17,8 @@ from wordlm.numbers import scientific, short, signed, written
 from wordlm.results import against_best, run_table
 from wordlm.text import EncodedPrompt
 from wordlm.ui import address, charts
-from wordlm.ui.blocks import FORWARD, number_table, picture_and_table, see_for_yourself, text_table
+from wordlm.ui.blocks import FORWARD, in_numbers, number_table, picture_over_numbers, see_for_yourself, text_table
+from wordlm.ui.charts import head_hue
 from wordlm.ui.controls import Choice
 from wordlm.ui.escape import as_sentence, for_markdown
 from wordlm.ui.glossary import explain, say
@@ -34,8 +35,9 @@ from wordlm.ui.resources import (
 
 @dataclass(frozen=True)
 class Chapter:
-    """A chapter's title, which is its question or idea, and what draws it."""
+    """A chapter's name in the menu, its title, which is its question or idea, and what draws it."""
 
+    name: str
     title: str
     draw: Callable[[Choice], None]
 
@@ -69,8 +71,13 @@ def bottleneck(choice: Choice) -> None:
     first = address.slider("wish_subject", f"Wish to see {subject}, in points of score", place=left)
     second = address.slider("wish_object", f"Wish to see {object_}, in points of score", place=right)
     rows = course.two_wishes(first, second)
-    picture_and_table(
-        charts.row_heatmap(rows, "absolute"), rows, "wishes", index=True, alt="The rows of one head and of two heads"
+    short_names = rows.rename(index=lambda name: name.replace("two heads, ", "two: "))
+    picture_over_numbers(
+        charts.matrix_heatmap(short_names, rows="head", columns="key", unit="weight, 0 to 1"),
+        rows,
+        "wishes",
+        index=True,
+        alt="The rows of one head and of two heads",
     )
     one, two = rows.loc["one head"], rows.iloc[1:]
     say(
@@ -100,8 +107,10 @@ def split(choice: Choice) -> None:
             f"model "
             f"refuses, in the words of its code: *{for_markdown(str(error))}*."
         )
+        draw_split(width, heads)
     else:
         ours = head_width(D_MODEL, DEFAULT_HEADS)
+        draw_split(width, heads)
         say(
             f"Width {width} with {heads} heads makes {each} each. Our model has width {D_MODEL} and {DEFAULT_HEADS} "
             f"heads, which makes {ours}."
@@ -110,11 +119,12 @@ def split(choice: Choice) -> None:
             "A query is the vector with which a word looks at others. A message is what a head hands to it: the "
             "weighted sum of the values. Chapter 5 makes both step by step."
         )
-        text_table(course.split_shapes(width, heads), alt="Shapes on the way through the block")
         say(
             f"The matrices have {course.attention_parameters(width, heads, each):,} numbers, as many as for one head: "
             f"{course.attention_parameters(width, 1, width):,}. There are {heads} patterns instead of one."
         )
+        shapes = course.split_shapes(width, heads)
+        in_numbers("shapes", lambda: text_table(shapes, alt="Shapes on the way through the block"), "The shapes")
     st.markdown("**Keep the head width, or keep the width?**")
     say(
         "When a model gets more heads, there are two ways. They share out the same width, as here. Or each keeps "
@@ -122,7 +132,9 @@ def split(choice: Choice) -> None:
     )
     counts = [count for count in (1, 2, 4, 8, 16) if width % count == 0]
     growth = course.growth_table(width, counts)
-    number_table(growth, alt="Parameters of the two ways to add heads")
+    picture_over_numbers(
+        growth_picture(growth), growth, "growth", alt="Parameters of the two ways to add heads, by number of heads"
+    )
     shared, kept = growth.iloc[-1, 2], growth.iloc[-1, 3]
     say(
         f"At width {width}, the matrices of {counts[-1]} heads that share have {shared:,} parameters; if each keeps "
@@ -135,12 +147,12 @@ def split(choice: Choice) -> None:
         explain("Choose a number of heads that divides the width to see both.")
     else:
         doubled = course.doubling_table(width, heads)
-        text_table(doubled, alt="What twice the width makes of the heads")
         times = doubled.iloc[1, -1] / doubled.iloc[0, -1]
         say(
             f"With twice the heads, there are twice as many patterns, from heads as wide as before. With as many "
             f"heads, each is twice as wide. Both cost the same: {short(times)} times the parameters in these matrices."
         )
+        in_numbers("doubled", lambda: text_table(doubled, alt="What twice the width makes of the heads"))
     st.markdown("**Too narrow or too wide?**")
     say(
         "The number of heads is not learned: whoever designs the model chooses it. At a fixed width, more heads are "
@@ -148,6 +160,45 @@ def split(choice: Choice) -> None:
     )
     say_narrow_heads(comparison_of())
     st.page_link("pages/benchmark.py", icon=FORWARD, label="The Benchmark has every number of heads for this model")
+
+
+def draw_split(width: int, heads: int) -> None:
+    """Draw one word's vector, its cut into a block of cells a head, and the blocks side by side again.
+
+    Each coordinate is a cell in its head's hue; what cannot be shared out is grey.
+    """
+    each, rest = divmod(width, heads)
+    hues = [head_hue(head) for head in range(heads)]
+    parts = [(each, hue) for hue in hues] + ([(rest, "#888888")] if rest else [])
+    strip = "".join(f'<i style="flex-grow:{size};background:{hue}"></i>' for size, hue in parts)
+    blocks = [_cells(each, hue, f"head {head + 1}") for head, hue in enumerate(hues)]
+    if rest:
+        blocks.append(_cells(rest, "#888888", "left over"))
+    whole = f"<div class=strip>{strip}</div>"
+    again = "" if rest else f"<p>The messages stand side by side again: {width} numbers</p>{whole}"
+    st.html(
+        f'<div class="split" role="img" aria-label="{width} coordinates cut into {heads} blocks of {each}">'
+        f"<p>The vector of one word: {width} coordinates</p>{whole}"
+        f"<p>A block of {each} for each head, in which it attends</p><div class=blocks>{''.join(blocks)}</div>{again}"
+        "</div>"
+    )
+
+
+def _cells(count: int, hue: str, name: str) -> str:
+    """Return a block of so many cells, with what it is under it."""
+    columns = 2 ** math.ceil((math.log2(count) + 1) / 2)
+    rows, last = divmod(count, columns)
+    lines = [(columns, rows), (last, 1)]
+    drawn = "".join(f'<i style="--c:{c};--r:{r};background:{hue}"></i>' for c, r in lines if c and r)
+    return f"<div>{drawn}<span>{name}<br>{count} cell{'s' * (count != 1)}</span></div>"
+
+
+def growth_picture(growth: pd.DataFrame) -> charts.PlainFigure:
+    """Draw a table of `course.growth_table`: the parameters of both ways, side by side for each number of heads."""
+    labels = [f"{heads} head{'s' * (heads != 1)}" for heads in growth["heads"]]
+    shared, kept = (growth.iloc[:, column].to_numpy() for column in (2, 3))
+    series = {"the width is shared out": shared, "each head keeps it all": kept}
+    return charts.paired_bars(labels, series, "parameters of the matrices")
 
 
 def say_narrow_heads(comparison: dict) -> None:
@@ -208,7 +259,7 @@ def two_patterns(choice: Choice) -> None:
     rows = course.trio_weights(queries)
     said = [f"head {h + 1}: query ({short(q[0])}, {short(q[1])})" for h, q in enumerate(queries)]
     explain(f"{'Swapped' if swapped else 'As they were'}. {'; '.join(said)}.")
-    picture_and_table(
+    picture_over_numbers(
         charts.matrix_heatmap(rows, rows="head", columns="key", unit="weight, 0 to 1"),
         rows,
         "trio",
@@ -237,7 +288,7 @@ def message(choice: Choice) -> None:
     st.page_link("pages/explore.py", icon=FORWARD, label="Explore does the same for a weight of your prompt")
     st.markdown("**Why the scale?**")
     spread = course.spread_table()
-    picture_and_table(
+    picture_over_numbers(
         charts.lines_by_width(spread.iloc[:, :3], "standard deviation"),
         spread,
         "spread",
@@ -269,9 +320,10 @@ def message(choice: Choice) -> None:
     with left:
         number_table(pd.DataFrame(scores, course.TRIO, course.TRIO), index=True, alt="Nine scores")
     table = pd.DataFrame(weights, index=course.TRIO, columns=course.TRIO)
-    table["sum"] = weights.sum(1)
     with right:
-        number_table(table, index=True, alt="Three rows of weights and their sums")
+        picture = charts.matrix_heatmap(table, rows="query", columns="key", unit="weight, 0 to 1")
+        table = table.assign(sum=weights.sum(1))
+        picture_over_numbers(picture, table, "masked", index=True, alt="Three rows of weights and their sums")
     outcomes = {
         "minus infinity before": "No word sees a later one, and every row is a distribution.",
         "zero after": "Later scores still count in what each row was divided by, so the rows no longer sum to 1.",
@@ -284,7 +336,6 @@ def message(choice: Choice) -> None:
     st.markdown("**What is lost without the output projection?**")
     chosen, _ = _with_heads(choice)
     reach = course.reach_of_messages(model_of(chosen))
-    number_table(reach, alt="How many coordinates each head can change")
     own, whole = reach["without it"][0], reach["with it"][0]
     if own == whole:
         say(
@@ -296,6 +347,7 @@ def message(choice: Choice) -> None:
             f"In {chosen.title}, a head's message has {own} numbers. Added as it is, it could change only its own "
             f"{own} of {D_MODEL} coordinates. The output projection lets it write into {whole}."
         )
+    in_numbers("reach", lambda: number_table(reach, alt="How many coordinates each head can change"))
 
 
 def built_in(choice: Choice) -> None:
@@ -330,8 +382,15 @@ def not_modules(choice: Choice) -> None:
     else:
         values = head_value_table(stored)[["zero", "zero low", "zero high"]]
         values.columns = ["increase of the test loss, nats", "95 % from", "to"]
-        number_table(values, index=True, alt="Increase of the test loss without each head", decimals=4)
-        explain("The last two columns are a 95 % interval over the test stories.")
+        picture_over_numbers(
+            charts.interval_bars(values, tuple(values.columns), "increase of the test loss, nats"),
+            values,
+            "without",
+            index=True,
+            alt="Increase of the test loss without each head, with its interval",
+            decimals=4,
+        )
+        explain("A bar is what the loss gains without that head. The line on it is a 95 % interval over the stories.")
         rises = values.iloc[:, 0]
         if len(rises) == 1:
             say(f"Without its one head, the loss of {chosen.name} rises by {written(rises.iloc[0])} nats.")
@@ -359,7 +418,12 @@ def not_modules(choice: Choice) -> None:
     draw = address.slider("induction_seed", "Seed of the random words")
     found = _induction(chosen, draw)
     table = pd.DataFrame({"head": range(1, len(found.scores) + 1), "induction score": found.scores})
-    number_table(table, alt="How much each head looks at the word that followed last time")
+    picture_over_numbers(
+        charts.head_bars(found.scores, "induction score"),
+        table,
+        "induction",
+        alt="How much each head looks at the word that followed last time",
+    )
     explain("The induction score is the mean weight on the word that followed the last time.")
     best = int(found.scores.argmax())
     say(
@@ -443,7 +507,7 @@ def cost(choice: Choice) -> None:
     figure.add_vline(length, line_dash="dot", line_color="#888888")
     figure.update_xaxes(type="log", title="length, tokens", tickvals=lengths[::3], fixedrange=True)
     figure.update_yaxes(type="log", title="MiB", fixedrange=True)
-    picture_and_table(figure, table, "cost", alt="Memory of scores and cache against the length", decimals=1)
+    picture_over_numbers(figure, table, "cost", alt="Memory of scores and cache against the length", decimals=1)
     operations = course.attention_operations(length, width, layers)
     one_layer = course.score_bytes(length, heads, precision, 1) / 2**20
     say(
@@ -459,10 +523,10 @@ def cost(choice: Choice) -> None:
         "number of heads. That is one forward pass over the whole text that skips no masked pair. Skipping them, as "
         "fused attention may, saves nearly half."
     )
-    times = table.iloc[0, 3] / table.iloc[min(1, len(table) - 1), 3]
-    saved = (
-        f" In the second line of the table that makes the cache {short(times)} times smaller." if len(table) > 1 else ""
-    )
+    saved = ""
+    if len(table) > 1:
+        times = table.iloc[0, 3] / table.iloc[1, 3]
+        saved = f" Here {table['way'][1]} makes the cache {short(times)} times smaller."
     say(
         "What does sharing trade? Heads that share keep queries of their own, but find words by the same keys and take "
         f"in the same values.{saved} The heads can differ less, which may cost some quality (Shazeer 2019; Ainslie et "
@@ -496,13 +560,18 @@ def reading_a_loss(choice: Choice) -> None:
 
 
 CHAPTERS = (
-    Chapter("Why is one head a bottleneck?", bottleneck),
-    Chapter("Split, attend, concatenate", split),
-    Chapter("Two heads from one vector", one_vector),
-    Chapter("Two heads, two patterns", two_patterns),
-    Chapter("From Q, K, V to a message", message),
-    Chapter("The built-in layer", built_in),
-    Chapter("Heads are not modules", not_modules),
-    Chapter("What do many heads cost?", cost),
-    Chapter("Reading a loss", reading_a_loss),
+    Chapter("Bottleneck", "Why is one head a bottleneck?", bottleneck),
+    Chapter("Split", "Split, attend, concatenate", split),
+    Chapter("One vector", "Two heads from one vector", one_vector),
+    Chapter("Two patterns", "Two heads, two patterns", two_patterns),
+    Chapter("Message", "From Q, K, V to a message", message),
+    Chapter("Built-in layer", "The built-in layer", built_in),
+    Chapter("Not modules", "Heads are not modules", not_modules),
+    Chapter("Cost", "What do many heads cost?", cost),
+    Chapter("Loss", "Reading a loss", reading_a_loss),
 )
+
+
+def chapter_name(number: str) -> str:
+    """Return what the menu calls a chapter: "2 Split"."""
+    return f"{number} {CHAPTERS[int(number) - 1].name}"

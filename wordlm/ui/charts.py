@@ -1,5 +1,6 @@
 """Figures. Arrays and words in, one figure out; no Streamlit, no model, no cache."""
 
+import itertools
 from typing import Literal
 
 import numpy as np
@@ -8,6 +9,7 @@ import plotly.graph_objects as go
 
 from wordlm.numbers import written
 from wordlm.ui.escape import for_plotly, shortened
+from wordlm.ui.figure import PlainFigure
 
 Scale = Literal["root", "even", "absolute", "per view", "logarithmic"]
 """What a colour says of a weight: see `SCALES` in `heads.js`, the first is the default."""
@@ -32,8 +34,11 @@ def head_hue(head: int) -> str:
 MENU = {"displaylogo": False, "modeBarButtons": [["toImage"]]}
 """Plotly's menu on every chart: the picture as a file, nothing that moves the view."""
 
+QUIET = [[0, "rgba(0, 114, 178, 0)"], [1, "rgba(0, 114, 178, 0.6)"]]
+"""From the page's own background to a hue, so that what is small is quiet; numbers stay readable on all of it."""
 ACCENT = "#1F78C1"
 SECOND = "#D55E00"
+MARGIN_UNDER_LEGEND = {"l": 8, "r": 8, "t": 28, "b": 8}
 LEGEND_ABOVE = {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0}
 PANELS_A_ROW = 4
 PANEL_PIXELS = 230
@@ -125,30 +130,33 @@ def weight_heatmaps(
     )
 
 
-def next_word_bars(words: pd.DataFrame) -> go.Figure:
+def next_word_bars(words: pd.DataFrame) -> PlainFigure:
     """Draw a table of `next_words` as horizontal bars, the likeliest on top."""
     names = [f"{rank} · {word}" for rank, word in zip(words["rank"], words["word"], strict=True)]
     return horizontal_bars(names, words["probability"].to_numpy(), "probability", decimals=3)
 
 
-def horizontal_bars(names: list[str], values: np.ndarray, axis_title: str, *, decimals: int = 4) -> go.Figure:
+def horizontal_bars(names: list[str], values: np.ndarray, axis_title: str, *, decimals: int = 4) -> PlainFigure:
     """Draw one horizontal bar a name, the first on top, with its number at the end."""
-    figure = go.Figure(
-        go.Bar(
-            x=values,
-            y=[for_plotly(name) for name in names],
-            orientation="h",
-            text=[f"{value:.{decimals}f}" for value in values],
-            textposition="outside",
-            cliponaxis=False,
-            hovertemplate=f"%{{y}}: {axis_title} %{{x:.5~g}}<extra></extra>",
-            marker_color=ACCENT,
-        )
-    )
-    figure.update_layout(height=60 + 28 * len(names), margin={"l": 8, "r": 64, "t": 8, "b": 8}, bargap=0.25)
-    figure.update_xaxes(title=axis_title, rangemode="tozero", fixedrange=True)
-    figure.update_yaxes(autorange="reversed", type="category", ticklabelstandoff=6, fixedrange=True)
-    return figure
+    bars = {
+        "type": "bar",
+        "x": values.tolist(),
+        "y": [for_plotly(name) for name in names],
+        "orientation": "h",
+        "text": [written(value, decimals) for value in values],
+        "textposition": "outside",
+        "cliponaxis": False,
+        "hovertemplate": f"%{{y}}: {axis_title} %{{x:.5~g}}<extra></extra>",
+        "marker": {"color": ACCENT},
+    }
+    layout = {
+        "height": 60 + 28 * len(names),
+        "margin": {"l": 8, "r": 84, "t": 8, "b": 8},
+        "bargap": 0.25,
+        "xaxis": {"title": {"text": axis_title}, "rangemode": "tozero", "fixedrange": True},
+        "yaxis": {"autorange": "reversed", "type": "category", "ticklabelstandoff": 6, "fixedrange": True},
+    }
+    return PlainFigure([bars], layout)
 
 
 def _colour_axis(shown: np.ndarray, scale: Scale, first_token: FirstToken) -> dict:
@@ -287,110 +295,154 @@ def row_heatmap(rows: pd.DataFrame, scale: Scale) -> go.Figure:
     return go.Figure({"data": [trace], "layout": layout})
 
 
-def matrix_heatmap(matrix: pd.DataFrame, *, rows: str, columns: str, unit: str) -> go.Figure:
-    """Draw a small matrix of values from 0 to 1 with its numbers in the cells."""
+def matrix_heatmap(matrix: pd.DataFrame, *, rows: str, columns: str, unit: str) -> PlainFigure:
+    """Draw a small matrix of values from 0 to 1; up to 64 cells have their numbers, more a colour bar."""
     values = matrix.to_numpy(float)
+    numbered = values.size <= 64
     trace = {
         "type": "heatmap",
         "x": [for_plotly(str(name)) for name in matrix.columns],
         "y": [for_plotly(str(name)) for name in matrix.index],
-        "z": values,
+        "z": values.tolist(),
         "zmin": 0,
         "zmax": 1,
-        "colorscale": WEIGHT_COLOURS,
+        "colorscale": QUIET,
         "xgap": 1,
         "ygap": 1,
+        "showscale": not numbered,
         "colorbar": {"thickness": 12, "title": {"text": unit, "side": "right"}, "outlinewidth": 0},
         "hovertemplate": f"{rows} %{{y}}, {columns} %{{x}}: %{{z:.3~g}}<extra></extra>",
     }
-    side = max(280, 90 + 34 * len(values))
     axis = {"type": "category", "showgrid": False, "ticks": "", "fixedrange": True, "automargin": True}
     layout = {
-        "annotations": _cell_numbers(trace["x"], trace["y"], values) if values.size <= 64 else [],
-        "xaxis": axis | {"title": {"text": columns}},
+        "annotations": _cell_numbers(trace["x"], trace["y"], values) if numbered else [],
+        "xaxis": axis | {"title": {"text": f"{columns} (in the cells: {unit})" if numbered else columns}},
         "yaxis": axis | {"title": {"text": rows}, "autorange": "reversed"},
-        "height": side,
+        "height": max(240, 90 + 34 * len(values)),
         "margin": {"l": 8, "r": 8, "t": 8, "b": 8},
     }
-    return go.Figure({"data": [trace], "layout": layout})
+    return PlainFigure([trace], layout)
 
 
 def _cell_numbers(columns: list[str], rows: list[str], values: np.ndarray) -> list[dict]:
-    """Return each cell's number, dark on the light half of the colours and light on the dark one."""
+    """Return each cell's number."""
     return [
-        {
-            "x": column,
-            "y": row,
-            "text": f'<span style="color:{"#111111" if value > 0.5 else "#FFFFFF"}">{written(value, 3)}</span>',
-            "showarrow": False,
-        }
+        {"x": column, "y": row, "text": written(value, 3), "showarrow": False}
         for row, line in zip(rows, values, strict=True)
         for column, value in zip(columns, line, strict=True)
     ]
 
 
-def paired_bars(labels: list[str], series: dict[str, np.ndarray], axis_title: str) -> go.Figure:
+def paired_bars(labels: list[str], series: dict[str, np.ndarray], axis_title: str) -> PlainFigure:
     """Draw two series of bars side by side over the same labels, which must differ."""
-    names = [for_plotly(label) for label in labels]
-    hues = (ACCENT, SECOND)
-    bars = [
-        go.Bar(
-            x=names,
-            y=values,
-            name=for_plotly(name),
-            marker_color=hue,
-            hovertemplate=f"%{{x}}<br>{for_plotly(name)}: %{{y:.5~g}}<extra></extra>",
-        )
-        for (name, values), hue in zip(series.items(), hues, strict=True)
-    ]
-    figure = go.Figure(bars)
-    figure.update_layout(
-        height=300,
-        barmode="group",
-        margin={"l": 8, "r": 8, "t": 28, "b": 8},
-        legend=LEGEND_ABOVE,
-    )
-    step = -(-len(names) // 40)
+    names, step = [for_plotly(label) for label in labels], -(-len(labels) // 40)
     short = [for_plotly(shortened(label)) for label in labels]
-    figure.update_xaxes(type="category", tickvals=names[::step], ticktext=short[::step], fixedrange=True)
-    figure.update_yaxes(title=axis_title, rangemode="tozero", fixedrange=True)
-    return figure
+    layout = {"height": 300, "barmode": "group", "margin": MARGIN_UNDER_LEGEND, "legend": LEGEND_ABOVE}
+    layout["xaxis"] = {"type": "category", "tickvals": names[::step], "ticktext": short[::step], "fixedrange": True}
+    layout["yaxis"] = {"title": {"text": axis_title}, "rangemode": "tozero", "fixedrange": True}
+    return PlainFigure([_bars(names, *one, "x", "y") for one in _in_two_hues(series)], layout)
 
 
-def interval_points(table: pd.DataFrame, groups: dict[str, tuple[str, str, str]], axis_title: str) -> go.Figure:
+def paired_rows(labels: list[str], series: dict[str, np.ndarray], axis_title: str) -> PlainFigure:
+    """Draw two series of horizontal bars, one above the other for each label, the first label on top."""
+    names = [for_plotly(label) for label in labels]
+    short = [for_plotly(shortened(label)) for label in labels]
+    layout = {"height": 300, "barmode": "group", "margin": MARGIN_UNDER_LEGEND, "legend": LEGEND_ABOVE}
+    layout["xaxis"] = {"title": {"text": axis_title}, "rangemode": "tozero", "fixedrange": True}
+    layout["yaxis"] = {"type": "category", "tickvals": names, "ticktext": short, "fixedrange": True}
+    layout["yaxis"] |= {"autorange": "reversed", "ticklabelstandoff": 6}
+    return PlainFigure([_bars(names, *one, "y", "x") for one in _in_two_hues(series)], layout)
+
+
+def _in_two_hues(series: dict[str, np.ndarray]) -> list[tuple[str, np.ndarray, str]]:
+    return [(name, values, hue) for (name, values), hue in zip(series.items(), (ACCENT, SECOND), strict=True)]
+
+
+def _bars(names: list[str], name: str, values: np.ndarray, hue: str, place: str, length: str) -> dict:
+    """Return one series of bars; `place` is the axis of the names, `length` that of the values."""
+    return {
+        "type": "bar",
+        place: names,
+        length: values.tolist(),
+        "orientation": "h" if length == "x" else "v",
+        "name": for_plotly(name),
+        "marker": {"color": hue},
+        "hovertemplate": f"%{{{place}}}<br>{for_plotly(name)}: %{{{length}:.5~g}}<extra></extra>",
+    }
+
+
+def bars_under_line(
+    labels: list[str], bars: tuple[str, list[float | None]], line: tuple[str, list[float | None]]
+) -> PlainFigure:
+    """Draw one bar a label and over them a line; each a name and its values, None where there is no height."""
+    names, step = [for_plotly(label) for label in labels], -(-len(labels) // 40)
+    hover = {"x": names, "hovertemplate": "%{x}: %{y:.5~g}"}
+    traces = [
+        hover | {"type": "bar", "name": bars[0], "y": bars[1], "marker": {"color": ACCENT}},
+        hover | {"type": "scatter", "mode": "lines+markers", "name": line[0], "y": line[1]},
+    ]
+    traces[1] |= {"line": {"color": SECOND, "width": 2}, "marker": {"size": 8}}
+    layout = {"height": 260, "margin": MARGIN_UNDER_LEGEND, "legend": LEGEND_ABOVE, "bargap": 0.4}
+    layout["xaxis"] = {"type": "category", "tickvals": names[::step], "fixedrange": True}
+    layout["yaxis"] = {"title": {"text": "nats"}, "rangemode": "tozero", "fixedrange": True}
+    return PlainFigure(traces, layout)
+
+
+def interval_points(table: pd.DataFrame, groups: dict[str, tuple[str, str, str]], axis_title: str) -> PlainFigure:
     """Draw a mean with its interval for each row of `table`, one mark for each of `groups`.
 
     `groups` maps a name to the columns (mean, low, high).
     """
     marks = (("circle", ACCENT), ("diamond", SECOND))
-    traces = []
-    for (name, (mean, low, high)), (symbol, hue) in zip(groups.items(), marks, strict=True):
-        traces.append(
-            go.Scatter(
-                x=table.index.astype(str),
-                y=table[mean],
-                error_y={
-                    "type": "data",
-                    "symmetric": False,
-                    "array": table[high] - table[mean],
-                    "arrayminus": table[mean] - table[low],
-                },
-                mode="markers",
-                name=name,
-                marker={"symbol": symbol, "color": hue, "size": 9},
-                hovertemplate=f"%{{x}}, {name}: %{{y:.5~g}}<extra></extra>",
-            )
-        )
-    figure = go.Figure(traces)
-    figure.update_layout(
-        height=300,
-        scattermode="group",
-        margin={"l": 8, "r": 8, "t": 28, "b": 8},
-        legend=LEGEND_ABOVE,
-    )
-    figure.update_xaxes(type="category", fixedrange=True)
-    figure.update_yaxes(title=axis_title, zeroline=True, fixedrange=True)
-    return figure
+    traces = [
+        {
+            "type": "scatter",
+            "x": list(map(str, table.index)),
+            "y": table[mean].tolist(),
+            "error_y": _interval(table, mean, low, high),
+            "mode": "markers",
+            "name": name,
+            "marker": {"symbol": symbol, "color": hue, "size": 9},
+            "hovertemplate": "%{x}, " + name + ": %{y:.5~g}<extra></extra>",
+        }
+        for (name, (mean, low, high)), (symbol, hue) in zip(groups.items(), marks, strict=True)
+    ]
+    layout = {"height": 300, "scattermode": "group", "margin": MARGIN_UNDER_LEGEND, "legend": LEGEND_ABOVE}
+    layout["xaxis"] = {"type": "category", "fixedrange": True}
+    layout["yaxis"] = {"title": {"text": axis_title}, "zeroline": True, "fixedrange": True}
+    return PlainFigure(traces, layout)
+
+
+def interval_bars(table: pd.DataFrame, columns: tuple[str, str, str], axis_title: str) -> PlainFigure:
+    """Draw a bar with its interval for each row of `table`, one a head; `columns` names (mean, low, high)."""
+    drawn = head_bars(table[columns[0]].to_numpy(), axis_title).to_dict()
+    (bars,) = drawn["data"]
+    interval = _interval(table, *columns) | {"thickness": 2, "width": 6, "color": "#888888"}
+    return PlainFigure([bars | {"error_y": interval}], drawn["layout"])
+
+
+def head_bars(values: np.ndarray, axis_title: str) -> PlainFigure:
+    """Draw one bar a head in its hue."""
+    bars = {
+        "type": "bar",
+        "x": [f"head {head + 1}" for head in range(len(values))],
+        "y": values.tolist(),
+        "marker": {"color": [head_hue(head) for head in range(len(values))]},
+        "hovertemplate": "%{x}: %{y:.5~g}<extra></extra>",
+    }
+    layout = {"height": 260, "margin": {"l": 8, "r": 8, "t": 8, "b": 8}, "bargap": 0.4}
+    layout["xaxis"] = {"type": "category", "fixedrange": True}
+    layout["yaxis"] = {"title": {"text": axis_title}, "rangemode": "tozero", "fixedrange": True}
+    return PlainFigure([bars], layout)
+
+
+def _interval(table: pd.DataFrame, mean: str, low: str, high: str) -> dict:
+    return {
+        "type": "data",
+        "symmetric": False,
+        "array": (table[high] - table[mean]).tolist(),
+        "arrayminus": (table[mean] - table[low]).tolist(),
+    }
 
 
 def loss_curves(losses: list[float], validations: dict[int, float], kept: int | None = None) -> go.Figure:
@@ -431,6 +483,26 @@ def loss_curves(losses: list[float], validations: dict[int, float], kept: int | 
             x=kept, line={"color": "#888888", "dash": "dot"}, annotation_text="kept", annotation_position=room
         )
     return figure
+
+
+def past_curves(histories: dict[str, list[dict]]) -> PlainFigure:
+    """Draw the validation losses of runs of old, greyed, each a name and its validations with `step` and loss."""
+    traces = [
+        {
+            "type": "scatter",
+            "x": [entry["step"] for entry in history],
+            "y": [entry["validation_loss"] for entry in history],
+            "mode": "lines+markers",
+            "name": name,
+            "line": {"color": "#888888", "width": 2, "dash": dash},
+            "hovertemplate": f"{for_plotly(name)}, update %{{x}}: %{{y:.5~g}}<extra></extra>",
+        }
+        for (name, history), dash in zip(histories.items(), itertools.cycle(("solid", "dash", "dot")), strict=False)
+    ]
+    layout = {"height": 320, "margin": MARGIN_UNDER_LEGEND, "legend": LEGEND_ABOVE}
+    layout["xaxis"] = {"title": {"text": "updates"}, "rangemode": "tozero", "fixedrange": True}
+    layout["yaxis"] = {"title": {"text": "validation loss, nats per token"}, "fixedrange": True}
+    return PlainFigure(traces, layout)
 
 
 def named_lines(x: list[float], lines: dict[str, list[float]]) -> go.Figure:

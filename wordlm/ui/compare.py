@@ -13,7 +13,7 @@ from wordlm.results import mean_interval, paired_differences
 from wordlm.scoring import score_words
 from wordlm.text import EncodedPrompt
 from wordlm.ui import charts, controls
-from wordlm.ui.blocks import Collected, picture_and_table
+from wordlm.ui.blocks import Collected, picture_over_numbers
 from wordlm.ui.escape import for_html, label_html
 from wordlm.ui.glossary import say
 from wordlm.ui.heads import Look, Pane, heads_picture
@@ -128,7 +128,7 @@ def likeness(matrix: np.ndarray, first: int, second: int) -> None:
     table = pd.DataFrame(matrix, index=names, columns=names)
     figure = charts.matrix_heatmap(table, rows=f"seed {first}", columns=f"seed {second}", unit="likeness, 0 to 1")
     alt = f"Likeness of heads, seed {first} and seed {second}"
-    picture_and_table(figure, table, f"likeness_{second}", index=True, alt=alt)
+    picture_over_numbers(figure, table, f"likeness_{second}", index=True, alt=alt)
 
 
 def say_closest(distances: pd.DataFrame) -> None:

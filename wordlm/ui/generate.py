@@ -11,13 +11,24 @@ import streamlit as st
 from wordlm.bundled import SEEDS, Bundled
 from wordlm.data import DataError, StoryStream
 from wordlm.engines import OnnxEngine, TorchEngine
-from wordlm.generation import Decision, Decoding, Engine, Generation, join_words, story_text
-from wordlm.numbers import count, percent, written
+from wordlm.generation import (
+    Decoding,
+    Engine,
+    Generation,
+    decision_table,
+    generate,
+    join_words,
+    report_table,
+    story_text,
+)
+from wordlm.numbers import percent, written
 from wordlm.starts import opening_of
 from wordlm.text import BOS, EOS, SPECIALS, UNK, Vocab, typed_words
 from wordlm.ui import address
+from wordlm.ui.blocks import counted, file_stem, number_table, take_away, text_table
 from wordlm.ui.charts import ACCENT
-from wordlm.ui.escape import as_sentence, for_html
+from wordlm.ui.escape import as_sentence, for_html, for_markdown
+from wordlm.ui.glossary import explain
 from wordlm.ui.resources import (
     Checkpoint,
     checkpoint,
@@ -27,6 +38,7 @@ from wordlm.ui.resources import (
     models_beside,
     reading,
     story_corpus,
+    vocabulary_of,
     weights_digest,
 )
 from wordlm.ui.shell import PageEnds
@@ -46,6 +58,16 @@ class Start:
     """What the ids mean."""
     continuation: list[str] | None = None
     """For a real story, the words that follow there."""
+
+
+def choose_engine() -> str:
+    """Let the visitor choose what runs the model."""
+    return address.segments(
+        "engine",
+        "Run with",
+        help="ONNX Runtime and PyTorch run on the machine of this app, and differ in speed alone. Your browser fetches "
+        "an engine and the model, and then needs this app no more.",
+    )
 
 
 def choose_start(prompt: str, vocab: Vocab) -> Start:
@@ -82,6 +104,10 @@ def choose_decoding() -> Decoding:
         top_p = address.slider("top_p", "Top p")
         seed = address.number("draw_seed", "Seed of the draws")
         unknown = address.toggle("unknown", "Allow <UNK\\>")
+    explain(
+        "The start mark and padding are never chosen, `<UNK>` only if allowed. What top k and top p leave is scaled up "
+        "to 1 for the draw; the probabilities shown are the model's own, before all of that."
+    )
     return Decoding(limit, temperature, int(top_k), top_p, int(seed), unknown)
 
 
@@ -89,7 +115,12 @@ def choose_models(default: Checkpoint, engine: str) -> list[str]:
     """Let the visitor choose the models that write side by side; they read the same ids."""
     offered = models_beside(default) if engine == "PyTorch" else list(address.PARAMETERS["browser_model"].options)
     first = default.choice if default.choice in offered else "4"
-    chosen = address.pills("writers", "Models, side by side: MLP or number of heads", offered, default=[first])
+    chosen = address.pills(
+        "writers",
+        "Models that write, side by side: a number of heads, or the MLP (no attention)",
+        offered,
+        default=[first],
+    )
     if engine != "PyTorch":
         other = (
             ""
@@ -189,31 +220,70 @@ def show_stories(stories: Stories, start: Start) -> None:
             st.caption(f"Stopped because {story.stop}.{opens}")
 
 
-def choice_table(story: Generation, vocab: Vocab) -> pd.DataFrame:
-    """Return each decision: `call`, `word`, `probability`, `alternatives`, `ms`."""
+def tables_of(stories: Stories, vocab: Vocab) -> dict[str, pd.DataFrame]:
+    """Return the report of all stories and every decision of each, by title."""
+    written_down = {name: story for name, (_, story) in stories.items()}
+    decisions = {f"Every decision of {name}": decision_table(story, vocab) for name, story in written_down.items()}
+    return {"What it took": report_table(written_down)} | decisions
 
-    def listed(choice: Decision) -> str:
-        return "  ".join(f"{vocab.itos[i]} {written(p, 3, limit=True)}" for i, p in choice.alternatives)
 
-    return pd.DataFrame(
-        [
-            (call, vocab.itos[c.id], c.probability, listed(c), 1e3 * c.seconds)
-            for call, c in enumerate(story.decisions, 1)
-        ],
-        columns=["call", "word", "probability", "alternatives", "ms"],
+def say_what_it_took(stories: Stories) -> None:
+    """Say how many words and calls each story has, and how fast they came."""
+    for name, (_, story) in stories.items():
+        report = story.report()
+        pace = report["ms per call, median"]
+        said = f", {written(pace, 1)} ms a call" if pace is not None else ""
+        calls = f"{counted(report['model calls'], 'model call')}{said}"
+        st.html(f"<p>{for_html(name)}: {counted(report['new tokens'], 'new word')} in {calls}.</p>")
+
+
+def draw_report(stories: Stories) -> None:
+    """Draw calls, times and settings of each story as a table."""
+    text_table(
+        report_table({name: story for name, (_, story) in stories.items()}),
+        alt="Words, calls, times and settings of each story",
     )
 
 
-def report_table(stories: Stories) -> pd.DataFrame:
-    """Return the report of every story, one column a story."""
-    reports = {name: {k: _shown(v) for k, v in story.report().items()} for name, (_, story) in stories.items()}
-    return pd.DataFrame(reports).rename_axis("report").reset_index()
+def draw_decisions(stories: Stories, vocab: Vocab) -> None:
+    """Draw every decision of each story as a table."""
+    for name, (_, story) in stories.items():
+        st.caption(for_markdown(f"Every decision of {name}."))
+        number_table(decision_table(story, vocab), alt=f"Every decision of {name}")
 
 
-def _shown(value: object) -> str:
-    if isinstance(value, float):
-        return written(value, 3)
-    return count(value) if type(value) is int else str(value)
+EXAMPLE_WORDS = 20
+
+
+def draw_example(chosen: Checkpoint, start: Start) -> None:
+    """Show how a story would go on, before one is written: the likeliest words, made by the chosen model at once."""
+    if start.vocab.sha256 != vocabulary_of(chosen).sha256:  # a model of the visitor's own, with an exported engine
+        chosen = exported("4")
+    story = _example(chosen, tuple(start.ids))
+    st.caption(
+        f"An example, written here at once: the likeliest {EXAMPLE_WORDS} words of {for_markdown(chosen.name)} after "
+        "your start. Press the button above for a story of your own."
+    )
+    st.html(f'<div class="example">{story_html(start, story, chosen)}</div>')
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def _example(chosen: Checkpoint, ids: tuple[int, ...]) -> Generation:
+    return generate(TorchEngine(model_of(chosen)), ids, Decoding(EXAMPLE_WORDS))
+
+
+def take_along(began: Start, stories: Stories, title: str) -> None:
+    """Draw the buttons that take the stories along."""
+    own = list({chosen: None for chosen, _ in stories.values()})
+    file = file_stem("story", title, began.text)
+
+    def texts() -> None:
+        st.download_button("Text", lambda: export_text(began, stories), f"{file}.txt", key="as_text", on_click="ignore")
+        st.download_button(
+            "JSON", lambda: export_json(began, stories), f"{file}.json", key="as_json", on_click="ignore"
+        )
+
+    take_away(file, "Stories", began.text, own, lambda: (tables_of(stories, began.vocab), {}), texts)
 
 
 def export_json(start: Start, stories: Stories) -> str:

@@ -1,5 +1,6 @@
 """The glossary on the screen: opened from any page, and linked wherever a text uses one of its terms."""
 
+import functools
 import html
 import re
 from urllib.parse import quote_plus
@@ -22,6 +23,7 @@ _ANY_WORD = re.compile(
 )
 
 
+@functools.lru_cache(maxsize=512)
 def linked(text: str) -> str:
     """Link the first mention of each term in a Markdown text of ours to the glossary, which opens in a new tab.
 

@@ -8,14 +8,16 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from wordlm.loss import TypedProbabilities, losses_of_probabilities, perplexity, read_probabilities
+from wordlm.loss import TypedProbabilities, losses_of_probabilities, probability_table, read_probabilities
 from wordlm.numbers import count, percent, short, written, written_exp
-from wordlm.scoring import WordScores
+from wordlm.scoring import WordScores, disagreement_table, model_table, unit_table, word_score_table
 from wordlm.text import SPECIALS, UNK, Vocab, spaces_between
 from wordlm.ui import address
-from wordlm.ui.charts import ACCENT
+from wordlm.ui.blocks import Collected, in_numbers, number_table
+from wordlm.ui.charts import ACCENT, MENU, bars_under_line, horizontal_bars
 from wordlm.ui.escape import as_sentence, for_markdown
-from wordlm.ui.glossary import say
+from wordlm.ui.figure import PlainFigure
+from wordlm.ui.glossary import explain, say
 
 MOST_WORDS = 10_000
 
@@ -43,17 +45,40 @@ def read_typed(typed: str, logarithms: bool) -> TypedProbabilities | None:
 def measures_row(losses: np.ndarray) -> None:
     """Draw cross-entropy in nats and bits, perplexity and geometric mean of some losses."""
     mean = float(losses.astype(float).mean())
-    for column, (label, value) in zip(
-        st.columns(4),
-        [
-            ("Cross-entropy, nats per target", written(mean)),
-            ("Cross-entropy, bits per target", written(mean / math.log(2))),
-            ("Perplexity", written_exp(mean)),
-            ("Geometric mean probability", written_exp(-mean)),
-        ],
-        strict=True,
-    ):
-        column.metric(label, value)
+    measures = {
+        "Cross-entropy, nats per target": written(mean),
+        "Cross-entropy, bits per target": written(mean / math.log(2)),
+        "Perplexity": written_exp(mean),
+        "Geometric mean probability": written_exp(-mean),
+    }
+    with st.container(horizontal=True, gap="large"):
+        for label, value in measures.items():
+            st.metric(label, value, width="content")
+
+
+TARGETS, SCORED = "The loss of each target and the running mean", "Probability, rank and loss of each word"
+DIFFER, UNITS = "The words on which the models differ most", "The same total loss as perplexities over different units"
+
+
+def draw_targets(reading: TypedProbabilities) -> None:
+    """Draw the loss of each typed probability and how the mean moves with it."""
+    if math.inf in reading.losses:
+        say("A target with probability 0 has an infinite loss, so cross-entropy and perplexity are infinite.")
+    table = probability_table(reading)
+    st.plotly_chart(target_bars(table), key="targets", config=MENU, alt=TARGETS)
+    in_numbers("targets", lambda: number_table(table, alt=TARGETS, decimals=4, limits=False))
+
+
+def target_bars(table: pd.DataFrame) -> PlainFigure:
+    """Draw a table of `probability_table`: a bar a target, and over them the mean of the losses so far."""
+    given = table.iloc[:, 1]
+    names = [f"{place} · {short(value)}" for place, value in zip(table["target"], given, strict=True)]
+    # An infinite loss has no height; it is said in words.
+    losses, means = (
+        [value if math.isfinite(value) else None for value in table[column]]
+        for column in ("loss, nats", "running mean, nats")
+    )
+    return bars_under_line(names, ("loss, −ln p", losses), ("mean so far", means))
 
 
 def one_more_prediction(losses: np.ndarray) -> None:
@@ -85,41 +110,73 @@ def shaded_words(text: str, typed: list[str], ids: list[int], losses: np.ndarray
     st.html(f'<div class="surprisal" dir="auto">{"".join(words).lstrip()}</div>')
 
 
-def word_score_table(typed: list[str], ids: list[int], scores: WordScores, vocab: Vocab) -> pd.DataFrame:
-    """Return one row per word: `word` with its place, `token`, `probability`, `rank`, `loss, nats`, `unknown`."""
-    return pd.DataFrame(
-        {
-            "word": [f"{place} · {word}" for place, word in enumerate(typed, 1)],
-            "token": vocab.decode(ids),
-            "probability": np.exp(-scores.losses),
-            "rank": scores.ranks,
-            "loss, nats": scores.losses,
-            "unknown": np.array(ids) == UNK,
+def at_most(words: list[str], ids: list[int]) -> tuple[list[str], list[int]]:
+    """Return the first `MOST_WORDS` words of a text, and say so where there are more."""
+    if len(words) > MOST_WORDS:
+        st.warning(f"The text has {count(len(words))} words; the first {count(MOST_WORDS)} are scored.")
+    return words[:MOST_WORDS], ids[:MOST_WORDS]
+
+
+def draw_scored(words: list[str], ids: list[int], scores: WordScores, vocab: Vocab) -> None:
+    """Draw how each word was expected, as a table."""
+    number_table(word_score_table(words, ids, scores, vocab), alt=SCORED)
+
+
+def model_bars(table: pd.DataFrame) -> PlainFigure:
+    """Draw the perplexities of a `model_table`."""
+    return horizontal_bars(table["model"].tolist(), table["perplexity"].to_numpy(), "perplexity")
+
+
+def say_best(table: pd.DataFrame) -> None:
+    """Say which model of a `model_table` expects the text best, and which worst."""
+    best, worst = table.loc[table["perplexity"].idxmin()], table.loc[table["perplexity"].idxmax()]
+    say(
+        f"{best['model']} expects the text best, perplexity {written(best['perplexity'])}; {worst['model']} worst, "
+        f"{written(worst['perplexity'])}."
+    )
+
+
+def draw_disagreement(words: list[str], scores: dict[str, WordScores]) -> None:
+    """Draw the words on which the models differ most, as a table."""
+    explain("The loss of each word under each model, in nats, and how far the models lie apart.")
+    number_table(disagreement_table(words, scores), alt=DIFFER)
+
+
+def say_other_units(scores: WordScores, words: list[str]) -> None:
+    """Say what the same total loss makes over other units."""
+    table = unit_table(float(scores.losses.astype(float).sum()), words)
+    (_, n, by_word), (_, letters, by_letter) = table.itertuples(index=False)
+    say(
+        f"The words above cost {written(scores.losses.astype(float).sum(), 1)} nats in all. Shared out over the "
+        f"{count(n)} words and marks of this app, that is a perplexity of {written(by_word)}. Over their "
+        f"{count(letters)} characters it is {written(by_letter)}; another tokenizer would change the total, too."
+    )
+    in_numbers("units", lambda: number_table(table, alt=UNITS, decimals=4))
+
+
+def collect(
+    reading: TypedProbabilities | None,
+    words: list[str],
+    ids: list[int],
+    scores: dict[str, WordScores],
+    name: str,
+    vocab: Vocab,
+) -> Collected:
+    """Return all tables and pictures of the page; `name` is the chosen model's."""
+    tables, figures = {}, {}
+    if reading is not None:
+        tables["Typed probabilities"] = probability_table(reading)
+        figures["Typed probabilities"] = target_bars(tables["Typed probabilities"])
+    if words:
+        chosen, models = scores[name], model_table(scores)
+        tables |= {
+            "Words": word_score_table(words, ids, chosen, vocab),
+            "Models": models,
+            "Where the models differ most": disagreement_table(words, scores),
+            "Other units": unit_table(float(chosen.losses.astype(float).sum()), words),
         }
-    )
-
-
-def model_table(scores: dict[str, WordScores]) -> pd.DataFrame:
-    """Return cross-entropy and perplexity of the text for each model."""
-    return pd.DataFrame(
-        [
-            (name, s.cross_entropy, s.cross_entropy / math.log(2), perplexity(s.cross_entropy))
-            for name, s in scores.items()
-        ],
-        columns=["model", "cross-entropy, nats", "cross-entropy, bits", "perplexity"],
-    )
-
-
-def disagreement_table(typed: list[str], scores: dict[str, WordScores], count: int = 15) -> pd.DataFrame:
-    """Return the words on whose surprisal the models differ most: each model's loss in nats, and the spread."""
-    losses = np.stack([s.losses for s in scores.values()])  # (models, n)
-    spread = losses.max(0) - losses.min(0)
-    top = np.argsort(-spread, kind="stable")[:count]
-    table = pd.DataFrame({"word": [f"{i + 1} · {typed[i]}" for i in top]})
-    for name, row in zip(scores, losses[:, top], strict=True):
-        table[name] = row
-    table["spread"] = spread[top]
-    return table
+        figures["Perplexity under each model"] = model_bars(models)
+    return tables, figures
 
 
 def warn_of_unknown(ids: list[int]) -> None:
@@ -131,19 +188,3 @@ def warn_of_unknown(ids: list[int]) -> None:
             f"vocabulary. Each is scored as {SPECIALS[UNK]}, which can be easy to expect, so the loss says less about "
             "such a text."
         )
-
-
-def other_units(total_nats: float, typed: list[str]) -> pd.DataFrame:
-    """Return one total loss shared out over other units: `shared out over`, `number`, `perplexity`."""
-    letters = sum(map(len, typed))
-    st.html(
-        f"<p>The words scored above cost {written(total_nats, 1)} nats in all. Shared out over other units, the same "
-        "total gives another perplexity; another tokenizer would change the total, too.</p>"
-    )
-    return pd.DataFrame(
-        [
-            ("words and marks of this app's tokenizer", len(typed), perplexity(total_nats / len(typed))),
-            ("characters of these", letters, perplexity(total_nats / letters)),
-        ],
-        columns=["shared out over", "number", "perplexity"],
-    )

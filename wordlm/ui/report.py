@@ -29,14 +29,16 @@ def html_report(
     *,
     today: datetime.date,
 ) -> str:
-    """Return the report as one page: prompt, checkpoints with their digests, date, pictures, tables."""
+    """Return the report as one page: text, checkpoints with their digests, date, pictures, tables."""
     parts = [f"<h1>{html.escape(title)}</h1>"]
-    parts.append(f'<p>Prompt: <b><bdi style="white-space: pre-wrap">{html.escape(text)}</bdi></b></p><ul>')
-    for one in checkpoints:
-        parts.append(
-            f"<li>{html.escape(one.name)}: <code>{one.file}</code>, SHA-256 <code>{weights_digest(one)}</code></li>"
-        )
-    parts.append(f"</ul><p>Made on {today.isoformat()}. Row = query, column = key; weights are after the softmax.</p>")
+    if text:
+        parts.append(f'<p>Text: <b><bdi style="white-space: pre-wrap">{html.escape(text)}</bdi></b></p>')
+    models = (
+        f"<li>{html.escape(one.name)}: <code>{one.file}</code>, SHA-256 <code>{weights_digest(one)}</code></li>"
+        for one in checkpoints
+    )
+    parts.append(f"<ul>{''.join(models)}</ul>" if checkpoints else "")
+    parts.append(f"<p>Made on {today.isoformat()}. Row = query, column = key; weights are after the softmax.</p>")
     for place, (name, figure) in enumerate(figures.items()):
         # The first picture brings the drawing library along, 4 MB, so the file needs no network.
         drawn = figure.to_html(full_html=False, include_plotlyjs=place == 0, config=_MENU)

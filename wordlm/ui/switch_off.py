@@ -2,30 +2,61 @@
 
 from typing import get_args
 
+import numpy as np
 import pandas as pd
 import streamlit as st
 
-from wordlm.ablation import Fill, PromptEffect, stored_entry, subset_losses, worth_together
+from wordlm.ablation import Fill, head_value_table, stored_entry, subset_losses, subset_table, worth_together
 from wordlm.data import DataError
+from wordlm.files import artifact
+from wordlm.head_measures import head_measures
+from wordlm.inspection import rows_as_last
 from wordlm.numbers import signed, written
-from wordlm.text import Vocab
+from wordlm.ui import address
+from wordlm.ui.blocks import Collected, check_strip, in_numbers, number_table
+from wordlm.ui.charts import MENU, interval_points, paired_bars, paired_rows
 from wordlm.ui.escape import as_sentence, for_html, label_html
-from wordlm.ui.glossary import say
-from wordlm.ui.resources import Checkpoint, ablation_of, data_is_present, mean_messages_of, model_of, story_windows
+from wordlm.ui.figure import PlainFigure
+from wordlm.ui.glossary import explain, say
+from wordlm.ui.resources import (
+    Checkpoint,
+    ablation_of,
+    ablations,
+    data_is_present,
+    inspection_of,
+    mean_messages_of,
+    model_of,
+    story_windows,
+)
 
 WORTH_HELP = {
-    "zero": "Increase of the test loss, in nats per token, with zeros in the place of this head alone",
-    "mean": "Increase of the test loss, in nats per token, with its mean message in the place of this head alone",
-    "Shapley, zero": "The head's share in lowering the loss, averaged over all orders of switching heads on",
-    "Shapley, mean": "The same with mean messages for the heads that are off",
+    "nothing": "Increase of the test loss, in nats per token, with nothing in the place of this head alone",
+    "average": "Increase of the test loss, in nats per token, with its average message in the place of this head alone",
+    "Shapley, nothing": "The head's share in lowering the loss, averaged over all orders of switching heads on",
+    "Shapley, average": "The same with average messages for the heads that are off",
     "message norm": "In your prompt: the length of what the head adds to the last word",
     "largest weight": "In your prompt: the largest weight in the head's last row",
 }
 
 
-def fills_of(chosen: Checkpoint) -> tuple[Fill, ...]:
-    """Return what a switched-off head of this checkpoint can give: its mean message only where that was measured."""
-    return get_args(Fill) if ablation_of(chosen) is not None else ("zero",)
+FILL_NAMES: dict[Fill, str] = {"zero": "nothing", "mean": "its average message"}
+"""What a switched-off head gives, in the words of the control."""
+
+
+def choose_heads_off(chosen: Checkpoint, stored: dict | None) -> tuple[tuple[int, ...], Fill]:
+    """Let the visitor switch heads off and say what they give instead; return the heads from 0, and that."""
+    with st.container(key="heads_off", horizontal=True, vertical_alignment="bottom"):
+        off = address.pills("off", "Switch off head", [str(head + 1) for head in range(chosen.heads)], default=["1"])
+        fill = address.segments(
+            "fill",
+            "What it gives instead",
+            # The average was measured for the bundled models only.
+            get_args(Fill) if stored is not None else ("zero",),
+            format_func=FILL_NAMES.get,
+            help="Nothing: zeros. Its average message: what the head says on average over all validation targets. "
+            "That takes away what it says about this text and disturbs the rest less.",
+        )
+    return tuple(sorted(int(head) - 1 for head in off)), fill
 
 
 def say_not_measured(chosen: Checkpoint) -> None:
@@ -48,47 +79,157 @@ def without_heads(off: tuple[int, ...]) -> str:
     return f"without {heads_named(off)}" if off else "with no head off"
 
 
-def say_none_is_off() -> None:
-    """Say that before and after are the same reading, and how to change that."""
-    st.info("No head is switched off, so before and after are the same. Choose a head above.")
+NEXT_WORDS, SURPRISAL = "Probabilities of the next words", "Surprisal of each word, before and after"
 
 
-def say_next_word_effect(effect: PromptEffect, vocab: Vocab, without: str) -> None:
-    """Say which next word is likeliest before and after."""
-    before, after = int(effect.before.argmax()), int(effect.after.argmax())
+def say_next_word_effect(words: pd.DataFrame, off: tuple[int, ...]) -> None:
+    """Say which next word is likeliest before and after. `words` is of `next_word_effect`."""
+    before, after = words.loc[words["before"].idxmax()], words.loc[words["after"].idxmax()]
+    said = f"<b>{for_html(before['word'])}</b>, {written(before['before'], 3)}"
+    if not off:
+        st.html(f"<p>No head is switched off, so nothing changes. The likeliest next word is {said}.</p>")
+        return
     st.html(
-        f"<p>With all heads the likeliest next word is <b>{for_html(vocab.itos[before])}</b>, "
-        f"{written(effect.before[before], 3)}; {without} it is <b>{for_html(vocab.itos[after])}</b>, "
-        f"{written(effect.after[after], 3)}.</p>"
+        f"<p>With all heads the likeliest next word is {said}; {without_heads(off)} it is "
+        f"<b>{for_html(after['word'])}</b>, {written(after['after'], 3)}.</p>"
     )
 
 
-def say_loss_effect(losses: pd.DataFrame, without: str) -> None:
-    """Say how the mean surprisal changes, and for which word most."""
+def draw_next_words(words: pd.DataFrame, off: tuple[int, ...]) -> None:
+    """Draw the likeliest next words before and after."""
+    st.plotly_chart(next_word_picture(words, off), key="next_effect", config=MENU, alt=NEXT_WORDS)
+    in_numbers("next_effect", lambda: number_table(words, alt=NEXT_WORDS))
+
+
+def say_loss_effect(losses: pd.DataFrame, off: tuple[int, ...]) -> None:
+    """Say how the mean surprisal changes, and for which word most. `losses` is of `loss_table`."""
+    if losses.empty:
+        return
+    before, after = losses["before"].mean(), losses["after"].mean()
+    if not losses["change"].any():
+        st.html(f"<p>Mean surprisal: {written(before)} nats per word. No word changes.</p>")
+        return
     most = int(losses["change"].abs().idxmax())
-    said = (
-        f"It changes most for <b>{label_html(losses['word'][most])}</b>, by {signed(losses['change'][most])}."
-        if losses["change"].any()
-        else "No word changes."
-    )
     st.html(
-        f"<p>Mean surprisal: {written(losses['before'].mean())} nats per word with all heads, "
-        f"{written(losses['after'].mean())} "
-        f"{without}. {said}</p>"
+        f"<p>Mean surprisal: {written(before)} nats per word with all heads, {written(after)} {without_heads(off)}. "
+        f"It changes most for <b>{label_html(losses['word'][most])}</b>, by {signed(losses['change'][most])}.</p>"
     )
 
 
-def say_weight_is_not_influence(values: pd.DataFrame) -> None:
-    """Say which head looks most sharply and which one matters most."""
+def draw_losses(losses: pd.DataFrame, off: tuple[int, ...]) -> None:
+    """Draw the surprisal of the prompt's words before and after."""
+    if losses.empty:
+        st.info("The prompt is empty, so it has no words to score. Type some words above.")
+        return
+    st.plotly_chart(loss_picture(losses, off), key="loss_effect", config=MENU, alt=SURPRISAL)
+    explain("Surprisal is −ln of a word's probability after the words before it, in nats. Lower is better.")
+    in_numbers("loss_effect", lambda: number_table(losses, alt=SURPRISAL, decimals=4))
+
+
+def next_word_picture(words: pd.DataFrame, off: tuple[int, ...]) -> PlainFigure:
+    """Draw a table of `next_word_effect` as pairs of bars."""
+    labels = [f"{rank} · {word}" for rank, word in enumerate(words["word"], 1)]
+    return paired_rows(labels, _before_and_after(words, off), "probability")
+
+
+def loss_picture(losses: pd.DataFrame, off: tuple[int, ...]) -> PlainFigure:
+    """Draw a table of `loss_table` as pairs of bars."""
+    return paired_bars(losses["word"].tolist(), _before_and_after(losses, off), "surprisal, nats")
+
+
+def worth_picture(values: pd.DataFrame) -> PlainFigure:
+    """Draw a table of `head_value_table`: each increase with its interval."""
+    groups = {
+        "nothing instead": ("zero", "zero low", "zero high"),
+        "its average message instead": ("mean", "mean low", "mean high"),
+    }
+    return interval_points(values, groups, "increase of the test loss, nats per token")
+
+
+def _before_and_after(table: pd.DataFrame, off: tuple[int, ...]) -> dict[str, np.ndarray]:
+    return {"all heads": table["before"].to_numpy(), without_heads(off): table["after"].to_numpy()}
+
+
+def worth_of(chosen: Checkpoint) -> tuple[pd.DataFrame, PlainFigure]:
+    """Return what each head of a measured checkpoint is worth on the test set, as a table and as a picture."""
+    return _worth(chosen, artifact("heads", "ablation.json").stat().st_mtime_ns)
+
+
+@st.cache_resource(max_entries=32, show_spinner=False)
+def _worth(chosen: Checkpoint, changed: int) -> tuple[pd.DataFrame, PlainFigure]:
+    values = head_value_table(ablation_of(chosen))
+    return values, worth_picture(values)
+
+
+def explain_worth(chosen: Checkpoint, stored: dict) -> None:
+    """Say what was measured on the test set, and how."""
+    measured = ablations()
+    explain(
+        f"How much the test loss of {chosen.name}, {written(stored['loss'])} nats per token, rises when one head is "
+        f"off. It is exact over all {measured['targets']:,} targets of {measured['stories']} stories. The bars are "
+        f"intervals: {measured['interval']}."
+    )
+
+
+def last_weights(chosen: Checkpoint, ids: tuple[int, ...]) -> np.ndarray:
+    """Return where each head looks from the last word of a prompt, (H, n)."""
+    return rows_as_last(model_of(chosen), ids, 1)[:, 0]
+
+
+def say_weight_is_not_influence(weights: np.ndarray, values: pd.DataFrame) -> None:
+    """Say which head looks most sharply and which one matters most; `weights` (H, n) are those of the last word."""
     if len(values) == 1:
         return
-    sharp, worth = values["largest weight"].idxmax(), values["zero"].idxmax()
+    largest = weights.max(axis=1)
+    sharp, worth = values.index[largest.argmax()], values["zero"].idxmax()
     say(
-        f"In your prompt {sharp} looks most sharply, at {written(values['largest weight'].max(), 3)}; on the test set "
-        f"{worth} "
-        f"is worth most, {written(values['zero'].max())} nats per token. "
+        f"In your prompt {sharp} looks most sharply, at {written(largest.max(), 3)}; on the test set {worth} is worth "
+        f"most, {written(values['zero'].max())} nats per token. "
         + ("Here they are the same head." if sharp == worth else "Weight and influence are not the same.")
     )
+
+
+def in_words(table: pd.DataFrame) -> pd.DataFrame:
+    """Return a table with its columns named as the control names what a head gives."""
+    return table.rename(columns=lambda name: name.replace("zero", "nothing").replace("mean", "average"))
+
+
+def worth_table(chosen: Checkpoint, stored: dict, ids: tuple[int, ...]) -> pd.DataFrame:
+    """Return what each head is worth on the test set, and how strongly it looks in the prompt."""
+    values, seen = head_value_table(stored), inspection_of(chosen, ids)
+    values["message norm"] = head_measures(model_of(chosen), seen)["message norm"].to_numpy()
+    values["largest weight"] = seen.weights[:, -1].max(axis=1)
+    return in_words(values)
+
+
+def draw_worth(chosen: Checkpoint, stored: dict, ids: tuple[int, ...]) -> None:
+    """Draw what each head is worth as a table, with the checks of the weights in it."""
+    table = worth_table(chosen, stored, ids)
+    number_table(table, index=True, alt="What each head is worth", decimals=4, help=WORTH_HELP)
+    check_strip(inspection_of(chosen, ids).checks)
+
+
+def draw_subsets(stored: dict) -> None:
+    """Draw the loss with each measured set of heads off."""
+    explain("Every set of heads." if stored["heads"] <= 4 else "No head, each head, and all heads off.")
+    number_table(in_words(subset_table(stored)), alt="Test loss for each set of heads off", decimals=4)
+
+
+def collect(
+    words: pd.DataFrame, losses: pd.DataFrame, off: tuple[int, ...], chosen: Checkpoint, ids: tuple[int, ...]
+) -> Collected:
+    """Return all tables and pictures of the page."""
+    tables = {"Next words before and after": words, "Surprisal before and after": losses}
+    figures = {
+        "Next words before and after": next_word_picture(words, off),
+        "Surprisal before and after": loss_picture(losses, off),
+    }
+    stored = ablation_of(chosen)
+    if stored is not None:
+        tables["What each head is worth"] = worth_table(chosen, stored, ids)
+        tables["Sets of heads"] = in_words(subset_table(stored))
+        figures["Increase of the test loss"] = worth_of(chosen)[1]
+    return tables, figures
 
 
 def say_worth_is_given_the_others(stored: dict) -> None:
@@ -107,15 +248,24 @@ def say_worth_is_given_the_others(stored: dict) -> None:
     say(said)
 
 
+def say_stored(stored: dict, fill: Fill, off: tuple[int, ...]) -> None:
+    """Say what the chosen heads are worth together on the test set, where that was measured."""
+    entry = stored_entry(stored, fill, off)
+    if entry is None:
+        say(f"On the test set, {heads_named(off)} off together were not measured.")
+        return
+    low, high = entry["interval"]
+    said = (
+        f", {signed(entry['increase'])} more than with all heads (95 % interval {signed(low)} to {signed(high)})"
+        if off
+        else ""
+    )
+    say(f"On the test set, the loss {without_heads(off)} is {written(entry['loss'])} nats per token{said}.")
+
+
 def recompute(chosen: Checkpoint, fill: Fill, off: tuple[int, ...]) -> None:
     """Offer to measure the chosen heads anew on the test stories, where they are, and compare with what is stored."""
     entry = stored_entry(ablation_of(chosen), fill, off)
-    if entry is not None:
-        low, high = entry["interval"]
-        say(
-            f"Stored for {heads_named(off)} off, {fill}: test loss {written(entry['loss'])}, an increase of "
-            f"{signed(entry['increase'])} ({signed(low)} to {signed(high)})."
-        )
     if not data_is_present():
         st.caption(
             "The test stories are not on this machine, so the stored numbers cannot be measured again here. "

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pandas as pd
+import plotly.graph_objects as go
 import streamlit as st
 from streamlit.runtime import Runtime
 from streamlit.runtime.scriptrunner import get_script_run_ctx
@@ -12,17 +13,40 @@ from wordlm.bundled import SEEDS, Bundled
 from wordlm.checkpoints import read_metadata
 from wordlm.data import FEWEST_STORIES, SEPARATOR, Corpus, DataError, make_all_windows
 from wordlm.files import give_back_memory
-from wordlm.jobs import Ending, Job, LineIsFull, Order, State, Trainer, seconds_needed, validation_sample
+from wordlm.jobs import (
+    Ending,
+    Job,
+    LineIsFull,
+    Order,
+    State,
+    Trainer,
+    last_row_table,
+    loss_table,
+    seconds_needed,
+    validation_sample,
+    validation_table,
+)
 from wordlm.loss import perplexity
 from wordlm.numbers import duration, written
 from wordlm.prepare_data import prepare
 from wordlm.text import encode_prompt
 from wordlm.training import TrainConfig, choose_device, evaluate
 from wordlm.ui import address
-from wordlm.ui.blocks import counted, heads_in_words, kept_upload, number_table, picture_and_table, say_what_was_read
-from wordlm.ui.charts import MENU, loss_curves, weight_heatmaps
+from wordlm.ui.blocks import (
+    Collected,
+    counted,
+    file_stem,
+    heads_in_words,
+    in_numbers,
+    kept_upload,
+    number_table,
+    say_what_was_read,
+    take_away,
+)
+from wordlm.ui.charts import MENU, horizontal_bars, loss_curves, past_curves, weight_heatmaps
 from wordlm.ui.controls import choose_scale
 from wordlm.ui.escape import as_sentence, for_markdown
+from wordlm.ui.figure import PlainFigure
 from wordlm.ui.glossary import explain, say
 from wordlm.ui.own_models import (
     MOST,
@@ -39,6 +63,7 @@ from wordlm.ui.own_models import (
 from wordlm.ui.resources import (
     DATA_DIR,
     Checkpoint,
+    comparison_of,
     data_is_present,
     model_of,
     reading,
@@ -195,7 +220,7 @@ def _say_if_little(corpus: Corpus) -> None:
 def choose_settings() -> tuple[str, TrainConfig]:
     """Let the visitor choose a model and how it is trained."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        model = address.segments("trained", "Train the MLP, or attention with this many heads")
+        model = address.segments("trained", "Heads of the new model, or the MLP (no attention)")
         steps = address.number("steps", "Steps (updates)", width=220)
     with st.expander("Batch size, learning rate, seed and more"):
         left, middle, right = st.columns(3)
@@ -380,23 +405,17 @@ def _figures(job: Job) -> dict[str, str]:
     return figures
 
 
-def _draw_losses(job: Job, live: bool) -> None:
+def _curves(job: Job) -> go.Figure:
     validations = {progress.step: progress.validation_loss for progress in job.history}
-    figure = loss_curves(job.losses, validations, job.result["selected_step"] if job.result else None)
+    return loss_curves(job.losses, validations, job.result["selected_step"] if job.result else None)
+
+
+def _draw_losses(job: Job, live: bool) -> None:
+    figure = _curves(job)
     alt = "Training loss of each update, smoothed, and validation loss"
-    if live:  # the table comes with the outcome
-        st.plotly_chart(figure, key="loss", config=MENU, alt=alt)
-    else:
-        picture_and_table(figure, validation_table(job), "loss", alt=alt, decimals=4)
-
-
-def validation_table(job: Job) -> pd.DataFrame:
-    """Return the validations: `step`, `training loss` of the last update, `validation loss`, `kept`."""
-    kept = job.result["selected_step"] if job.result else None
-    return pd.DataFrame(
-        [(p.step, p.train_loss, p.validation_loss, p.step == kept) for p in job.history],
-        columns=["step", "training loss", "validation loss", "kept"],
-    )
+    st.plotly_chart(figure, key="loss", config=MENU, alt=alt)
+    if not live:  # the table comes with the outcome
+        in_numbers("validations", lambda: number_table(validation_table(job), alt=alt, decimals=4))
 
 
 def _draw_heads(job: Job, live: bool) -> None:
@@ -423,10 +442,8 @@ def _draw_heads(job: Job, live: bool) -> None:
         st.plotly_chart(picture, key="heatmaps", config=MENU, alt=f"Attention weights after {step} updates")
     heads_in_words(weights[:, last], prompt, len(prompt.ids))
     if not live:
-        rows = {f"head {head + 1}": row[last] for head, row in enumerate(weights)}
-        table = pd.DataFrame.from_dict(rows, orient="index", columns=list(prompt.labels))
-        explain("The weights of the last word, the outlined row, in numbers.")
-        number_table(table, index=True, alt="Weights of the last word, one row a head")
+        alt = "Weights of the last word, one row a head"
+        in_numbers("last_row", lambda: number_table(last_row_table(job, step), index=True, alt=alt))
 
 
 def _is_it_kept(step: int, kept: int | None) -> str:
@@ -456,16 +473,61 @@ def outcome(job: Job) -> None:
             f"On the validation stories {own.name} is worse than even chance. To give each of the "
             f"{len(own.vocab):,} words the same probability has a loss of {written(even)}."
         )
-    number_table(table, alt="Your model beside the bundled one on the same validation targets", decimals=4)
+    alt = "Your model beside the bundled one on the same validation targets"
+    st.plotly_chart(_beside_bars(table), key="own_beside", config=MENU, alt=alt)
+    in_numbers("own_beside", lambda: number_table(table, alt=alt, decimals=4))
     with st.container(horizontal=True, vertical_alignment="center"):
         open_links(own, "outcome")
-        st.download_button(
-            "Download the history as CSV",
-            lambda: history_csv(job),
-            f"{own.name.replace(' ', '_')}_history.csv",
-            "text/csv",
-            key="history",
-        )
+
+
+def _beside_bars(table: pd.DataFrame) -> PlainFigure:
+    names, losses = table["model"].tolist(), table["validation loss"].to_numpy()
+    return horizontal_bars(names, losses, "validation loss, nats per token")
+
+
+def take_along(job: Job) -> None:
+    """Draw the buttons that take a training's losses and weights along, once it has ended."""
+    own = model_of_training()
+    if job.result is None or own is None:
+        return
+    kept, prompt = job.result["selected_step"], job.order.prompt
+
+    def collect() -> Collected:
+        beside = _beside_table(job, own)
+        tables = {
+            "Losses of every update": loss_table(job),
+            "Validations": validation_table(job),
+            "Beside the bundled model": beside,
+        }
+        figures = {"Losses": _curves(job), "Beside the bundled model": _beside_bars(beside)}
+        if kept in job.weights:
+            tables["Weights of the last word"] = last_row_table(job, kept)
+            weights = job.weights[kept]
+            heads, last = list(range(len(weights))), len(prompt.ids) - 1
+            figures["Attention weights"] = weight_heatmaps(
+                weights, prompt.labels, heads, scale=address.chosen("scale"), query=last
+            )
+        return tables, figures
+
+    text = " ".join(prompt.typed[prompt.positions[0] == 0 :])
+    take_away(file_stem("training", own.name), f"The training of {own.name}", text, [own.key], collect)
+
+
+def show_what_to_expect(model: str) -> None:
+    """Show what the training of the bundled model of this kind looked like, before there is one to follow."""
+    comparison, variant = comparison_of(), Variant.parse(model)
+    runs = comparison["runs"].get(variant.group, [])
+    histories = {f"seed {run['seed']}": run["history"] for run in runs if run.get("history")}
+    if not histories:
+        return
+    st.subheader("What will it look like?")
+    protocol = comparison["protocol"]
+    explain(
+        f"Grey: how the validation loss of the bundled {variant.title} fell, with {protocol['steps']:,} updates of "
+        f"{protocol['batch_size']} targets on 6,000 stories. Your own curve takes its place once you press Train."
+    )
+    alt = f"Validation loss of the bundled {variant.title} by update, one line a seed"
+    st.plotly_chart(past_curves(histories), key="expected", config=MENU, alt=alt)
 
 
 def _say_what_followed(job: Job) -> None:
@@ -510,14 +572,6 @@ def _validation_loss(chosen: Checkpoint, digest: str, _corpus: Corpus) -> float:
     return loss
 
 
-def history_csv(job: Job) -> bytes:
-    """Return the loss of every update and of every validation."""
-    table = pd.DataFrame({"step": range(1, len(job.losses) + 1), "training_loss": job.losses})
-    validations = {progress.step: progress.validation_loss for progress in job.history}
-    table["validation_loss"] = table["step"].map(validations)
-    return table.to_csv(index=False).encode("utf-8-sig")
-
-
 def open_links(own: OwnModel, place: str) -> None:
     """Draw the buttons that show an own model on another page, and its file; `place` tells two rows of them apart."""
 
@@ -551,8 +605,8 @@ def your_models() -> None:
             st.session_state[_FILE_SAID] = (True, f"The file is open as {name}{known}.")
 
     st.caption(
-        f"They are in the model control above, with the bundled ones: at most {MOST}, then the oldest goes. They live "
-        "in this session only; download what you want to keep."
+        f"They join the bundled ones in the model control of the other pages: at most {MOST}, then the oldest goes. "
+        "They live in this session only; download what you want to keep."
     )
     for own in list(own_models().values()):
         with st.container(horizontal=True, vertical_alignment="center", key=f"own_{own.name.replace(' ', '_')}"):
