@@ -80,10 +80,10 @@ def test_a_prompt_s_effect_is_that_of_two_models(model, mean):
     words = [*range(4, 69), 5, 9, 6, 8, 7]
     off = {"heads_on": torch.tensor([True, False, True, False]), "off_message": mean}
     effect = prompt_effect(model, words, (1, 3), mean, first=68)
-    np.testing.assert_array_equal(effect.before, next_probabilities(model, words[-64:]))
-    np.testing.assert_array_equal(effect.after, next_probabilities(model, words[-64:], **off))
-    np.testing.assert_array_equal(effect.losses_before, word_losses(model, words, first=68))
-    np.testing.assert_array_equal(effect.losses_after, word_losses(model, words, first=68, **off))
+    np.testing.assert_allclose(effect.before, next_probabilities(model, words[-64:]), atol=1e-6)
+    np.testing.assert_allclose(effect.after, next_probabilities(model, words[-64:], **off), atol=1e-6)
+    np.testing.assert_allclose(effect.losses_before, word_losses(model, words, first=68), atol=1e-6)
+    np.testing.assert_allclose(effect.losses_after, word_losses(model, words, first=68, **off), atol=1e-6)
     assert len(effect.losses_after) == 2
     assert not np.array_equal(effect.before, effect.after)
     assert not np.array_equal(effect.losses_before, effect.losses_after)

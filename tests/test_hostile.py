@@ -24,7 +24,7 @@ from wordlm.inspection import inspect_ids, token_table
 from wordlm.models import build_model, variant_of
 from wordlm.results import check_comparison
 from wordlm.text import Vocab, encode_prompt, tokenize
-from wordlm.ui import blocks, charts
+from wordlm.ui import address, blocks, charts
 from wordlm.ui.escape import for_html, for_markdown, label_html
 from wordlm.variants import Variant
 
@@ -188,58 +188,13 @@ def test_no_prompt_breaks_a_page(page, attack):
     assert "<img src=x" not in screen.markdown
 
 
-PARAMETERS = [
-    "prompt",
-    "model",
-    "seed",
-    "query",
-    "key",
-    "head",
-    "picture",
-    "scale",
-    "first",
-    "word",
-    "shading",
-    "b",
-    "b_seed",
-    "off",
-    "fill",
-    "engine",
-    "way",
-    "limit",
-    "temperature",
-    "top_k",
-    "top_p",
-    "draw_seed",
-    "steps",
-    "batch",
-    "rate",
-    "decay",
-    "train_seed",
-    "validations",
-    "trained",
-    "learn_from",
-    "words",
-    "precision",
-    "part",
-    "chapter",
-    "term",
-    "writers",
-    "story",
-    "opening",
-    "probabilities",
-    "logarithms",
-    "added",
-    "unknown",
-    "browser_model",
-]
 VALUES = [*ATTACKS[:2], "", "-1", "1e309", "nan", "999999999999", "0", "own 1", "null"]
 
 
 @pytest.mark.parametrize("value", VALUES)
 @pytest.mark.parametrize("page", ["explore", "switch_off", "generate", "train", "learn"])
 def test_no_link_breaks_a_page(page, value):
-    screen = Screen(page, None, dict.fromkeys(PARAMETERS, value))
+    screen = Screen(page, None, dict.fromkeys(address.PARAMETERS, value))
     assert "<script>alert" not in screen.markdown
 
 
@@ -272,9 +227,9 @@ def watch():
 @pytest.mark.parametrize("page", ["explore", "generate", "perplexity"])
 def test_a_visitors_words_reach_no_file_and_nothing_is_written(watch, page):
     """A prompt and a link that look like a path are drawn; another drawing before has imported all there is."""
-    Screen(page, "a cat", {})
+    Screen(page, None, {"prompt": "a cat"})
     with watch() as asked:
-        Screen(page, "../../../etc/passwd", dict.fromkeys(PARAMETERS, "../../etc/passwd"))
+        Screen(page, None, dict.fromkeys(address.PARAMETERS, "../../etc/passwd"))
     assert asked, "the page's own file is opened"
     assert not [what for what in asked if "passwd" in str(what)]
     changed = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND

@@ -58,7 +58,7 @@ def test_memory_is_left_to_the_system_where_its_c_library_gives_none_back(monkey
 
 @pytest.mark.parametrize("page", PAGES)
 def test_every_page_runs_without_the_calls_that_windows_lacks(windows, page):
-    screen = Screen(page, "a small red dog", {})
+    screen = Screen(page, None, {"prompt": "a small red dog"})
     assert not screen.app.exception
     assert "This page cannot be shown." not in screen.text
 
@@ -140,5 +140,5 @@ def test_the_search_for_missing_encodings_finds_them(source, found):
 
 def test_what_commands_print_can_be_encoded_on_windows():
     """Standard output that is piped has the code page there, cp1252 in the west."""
-    for name in ("prepare_data", "run_head_comparison", "ablate", "export_onnx", "commands", "results"):
+    for name in ("prepare_data", "run_head_comparison", "ablate", "export_onnx", "commands"):
         (REPOSITORY / "wordlm" / f"{name}.py").read_text(encoding="utf-8").encode("cp1252")

@@ -97,7 +97,7 @@ def read_probabilities(text: str, *, logarithms: bool = False) -> TypedProbabili
         said = f"Read as {len(values)} numbers between commas. A decimal is written 0.1." if either else ""
         return TypedProbabilities(values, logarithms, said)
     except ValueError as error:
-        if any(piece.count(",") % 2 for piece in with_comma):
+        if "." not in joined and any(piece.count(",") % 2 for piece in with_comma):
             raise ValueError(f"{error}; if a comma is a decimal comma, {_BETWEEN_NUMBERS}") from None
         raise
 

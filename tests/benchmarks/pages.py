@@ -35,6 +35,7 @@ STORY = (
     "she could play with it in the garden all day long with her friend tom ."
 )
 PAGES = ("explore", "compare", "switch_off")
+"""Pages whose pictures follow the prompt."""
 
 
 def prompt_of(tokens: int, last: str) -> str:
@@ -98,14 +99,14 @@ def beside_training(repeats: int) -> tuple[list[float], list[float]]:
     return idle, busy
 
 
-# Resolves with the time of the first frame in which a picture stands that has `label` among its keys. The page puts a
-# new chart in the place of the old one, so it is looked up at each frame.
+# Resolves with the time of the first frame in which the picture's words end with `label`.
 WAIT_FOR_PICTURE = """
 (label) => new Promise((resolve) => {
+  const parts = (root) => [...root.querySelectorAll("*")].flatMap((e) => (e.shadowRoot ? [e.shadowRoot] : []));
   const look = () => {
-    const charts = [...document.querySelectorAll('[class*="st-key-heads"] .js-plotly-plot')];
-    const drawn = (chart) => chart.data?.[0].x.includes(label) && chart.querySelector(".heatmaplayer image");
-    if (charts.some(drawn)) requestAnimationFrame(() => resolve(performance.now()));
+    const words = parts(document).flatMap((root) => [...root.querySelectorAll(".strip .word")]);
+    if (words.at(-1)?.getAttribute("aria-label").startsWith(`${label},`))
+      requestAnimationFrame(() => resolve(performance.now()));
     else requestAnimationFrame(look);
   };
   look();
@@ -122,7 +123,7 @@ def browser_times(url: str, tokens: int, repeats: int) -> tuple[list[float], lis
         received = [0]
         page.on("websocket", lambda ws: ws.on("framereceived", lambda frame: count(received, frame)))
         page.goto(f"{url}/?prompt={prompt_of(tokens, 'dog').replace(' ', '+')}")
-        page.wait_for_selector("[class*=st-key-heads] .js-plotly-plot .ytick")
+        page.wait_for_selector(".square canvas")
         page.wait_for_timeout(2000)
         box = page.get_by_role("textbox", name="Prompt")
         for word in vocabulary().itos[400 : 400 + repeats]:

@@ -1,6 +1,6 @@
 """From `streamlit run app.py` to a usable page, and the memory of one visitor: `python -m tests.benchmarks.startup`.
 
-Measured in Chromium: until the heatmaps of Explore are drawn, by the first visitor of a new server and by the second.
+Measured in Chromium: until the heads of Explore are drawn, by the first visitor of a new server and by the second.
 Reference: a Python process that imports only what the page imports. Then every page is visited, a model is trained for
 100 updates on the smoke stories, and the server's resident memory is read. The server is started in another folder.
 """
@@ -23,19 +23,17 @@ PAGES = ("compare", "switch_off", "perplexity", "generate", "train", "benchmark"
 IMPORTS = ("streamlit", "torch", "pandas", "plotly.graph_objects", "onnxruntime")
 
 
-def wait_for_heatmaps(page: Page) -> None:
-    page.wait_for_selector(
-        "[class*=st-key-heads] .js-plotly-plot .heatmaplayer image", state="attached", timeout=60_000
-    )
+def wait_for_picture(page: Page) -> None:
+    page.wait_for_selector(".square canvas", state="attached", timeout=60_000)
     page.wait_for_selector("[data-test-script-state=notRunning]", state="attached", timeout=60_000)
 
 
 def visit(browser: Browser, url: str) -> float:
-    """Return the seconds from opening the address to the drawn heatmaps, in a new session."""
+    """Return the seconds from opening the address to the drawn heads, in a new session."""
     page = browser.new_context(viewport={"width": 1366, "height": 768}).new_page()
     start = time.perf_counter()
     page.goto(url)
-    wait_for_heatmaps(page)
+    wait_for_picture(page)
     seconds = time.perf_counter() - start
     page.context.close()
     return seconds
@@ -56,7 +54,7 @@ def walk(browser: Browser, url: str) -> None:
     """Visit every page in one session, and train a model for 100 updates."""
     page = browser.new_context(viewport={"width": 1366, "height": 768}).new_page()
     page.goto(url)
-    wait_for_heatmaps(page)
+    wait_for_picture(page)
     for path in PAGES:
         page.goto(f"{url}/{path}")
         page.wait_for_selector("[data-test-script-state=notRunning]", state="attached", timeout=60_000)
@@ -68,7 +66,7 @@ def walk(browser: Browser, url: str) -> None:
     page.get_by_role("button", name="Train", exact=True).click()
     page.get_by_text("How good is it?").wait_for(timeout=120_000)
     page.get_by_role("button", name="Open in Explore").first.click()
-    wait_for_heatmaps(page)
+    wait_for_picture(page)
     page.context.close()
 
 

@@ -91,6 +91,7 @@ def test_a_trained_model_opens_in_explore_under_its_own_name(open_train, vocab):
     screen = open_train()
     job = train(screen)
     press(screen, "Open in Explore", "outcome")
+    screen.app.switch_page("pages/explore.py")
     screen.app.session_state["tab"] = "In numbers"
     screen.app.run()
     assert screen.app.segmented_control(key="model").value == "own 1"
@@ -131,6 +132,7 @@ def test_every_page_can_show_an_own_model(open_train, words, trained):
     screen = open_train(words=words, trained=trained, steps="4", validations="1")
     train(screen)
     press(screen, "Open in Explore", "outcome")
+    screen.app.switch_page("pages/explore.py")
     screen.app.session_state["tab"] = "In numbers"
     screen.app.run()
     for page in ("compare", "switch_off", "perplexity", "generate", "benchmark"):
@@ -201,6 +203,7 @@ def test_a_removed_model_gives_way_to_the_default(open_train):
     screen = open_train(steps="1", validations="1")
     train(screen)
     press(screen, "Open in Explore", "outcome")
+    screen.app.switch_page("pages/explore.py")
     screen.app.session_state["tab"] = "In numbers"
     screen.app.run()
     screen.app.switch_page("pages/train.py").run()
