@@ -255,12 +255,8 @@ def say_stored(stored: dict, fill: Fill, off: tuple[int, ...]) -> None:
         say(f"On the test set, {heads_named(off)} off together were not measured.")
         return
     low, high = entry["interval"]
-    said = (
-        f", {signed(entry['increase'])} more than with all heads (95 % interval {signed(low)} to {signed(high)})"
-        if off
-        else ""
-    )
-    say(f"On the test set, the loss {without_heads(off)} is {written(entry['loss'])} nats per token{said}.")
+    change = f" That is {signed(entry['increase'])}, 95 % interval {signed(low)} to {signed(high)}." if off else ""
+    say(f"On the test set the loss is {written(entry['loss'])} nats per token {without_heads(off)}.{change}")
 
 
 def recompute(chosen: Checkpoint, fill: Fill, off: tuple[int, ...]) -> None:
