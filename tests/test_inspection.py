@@ -70,16 +70,6 @@ def test_a_fresh_model_in_training_gives_rows_too():
     assert rows_as_last(model, [BOS, 9, 8, 7], 4).shape == (4, 4, 4)
 
 
-def test_a_prompt_up_to_a_word_is_the_text_cut_after_it(vocab):
-    text = "one two three four five six seven eight nine ten " * 12
-    prompt = encode_prompt(text, vocab)
-    for place in (0, 10, 63):
-        reading, end = prompt.up_to(place), prompt.positions[place]
-        expected = encode_prompt(" ".join(text.split()[:end]), vocab)
-        assert (reading.ids, reading.typed, reading.positions) == (expected.ids, expected.typed, expected.positions)
-        assert reading.labels[-1] == prompt.labels[place]
-
-
 IDS = [BOS, 9, 8, 7, 9]  # in slots 59 to 63
 
 

@@ -9,11 +9,14 @@ from wordlm.models import (
     CausalAttentionLM,
     MultiHeadAttentionLM,
     build_model,
+    build_variant,
     count_parameters,
     head_width,
     parameter_count,
+    variant_of,
 )
 from wordlm.text import BOS, CONTEXT_LEN, PAD
+from wordlm.variants import Variant
 
 # float32 sums of 64 products in another order differ by a few units in the last place.
 ROUNDING = 2e-5
@@ -112,8 +115,18 @@ def test_head_counts_that_do_not_divide_the_width_are_refused(heads):
 def test_unknown_kinds_and_heads_for_a_kind_without_choice_are_refused():
     with pytest.raises(ValueError, match="mlp, attention or multihead"):
         build_model("transformer")
-    with pytest.raises(ValueError, match='kind "multihead" only'):
-        build_model("mlp", heads=4)
+    for kind in ("mlp", "attention", "transformer"):
+        with pytest.raises(ValueError, match='kind "multihead" only'):
+            build_model(kind, heads=4)
+
+
+@pytest.mark.parametrize("heads", [None, 1, 2, 4])
+def test_a_variant_is_built_as_its_kind_with_its_heads_from_the_seed(heads):
+    variant = Variant.with_heads(heads)
+    model = build_variant(variant, 9, seed=5)
+    assert variant_of(model) == variant
+    same = build_model(variant.kind, 9, 5, heads if variant.kind == "multihead" else None)
+    assert all(torch.equal(value, same.state_dict()[name]) for name, value in model.state_dict().items())
 
 
 def test_details_have_the_shapes_of_the_definition():
@@ -139,6 +152,26 @@ def test_forward_equals_details_and_a_slow_loop_over_the_definition(heads):
         fast, plain = model(ids), model.forward_details(ids)["logits"]
         torch.testing.assert_close(fast, plain, atol=ROUNDING, rtol=ROUNDING)
         torch.testing.assert_close(plain.double(), slow_logits(model, ids), atol=ROUNDING, rtol=ROUNDING)
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda: CausalAttentionLM(11, 5, d_model=6, d_k=4, d_v=3, hidden=7, pad_id=2),
+        lambda: MultiHeadAttentionLM(11, 5, d_model=6, hidden=7, heads=3, pad_id=2),
+    ],
+    ids=["1 head", "3 heads"],
+)
+def test_no_two_sizes_of_a_model_need_be_equal_and_any_id_may_be_padding(build):
+    model = build()
+    ids = torch.tensor([[2, 2, 1, 9, 3], [1, 0, 4, 5, 6]])
+    with torch.no_grad():
+        details, fast = model.forward_details(ids), model(ids)
+        torch.testing.assert_close(fast, details["logits"], atol=ROUNDING, rtol=ROUNDING)
+        assert (details["weights"][0, :, -1, :2] == 0).all() and (details["weights"][0, :, -1, 2:] > 0).all()
+        assert (details["weights"][1, :, -1] > 0).all()
+        model.token_embedding.weight[2] += 100
+        torch.testing.assert_close(model(ids), fast, atol=0, rtol=0)
 
 
 @pytest.mark.parametrize("heads", HEAD_COUNTS)
@@ -231,13 +264,19 @@ def test_a_head_switched_off_gives_zeros_or_its_mean_message(off):
     assert torch.equal(model(ids), model(ids, heads_on=torch.ones(4, dtype=torch.bool)))
 
 
-def test_a_mask_over_another_number_of_heads_is_refused():
-    with pytest.raises(ValueError, match="one entry per head: 4, got"):
-        attention_model(4)(random_ids(), heads_on=torch.ones(3, dtype=torch.bool))
+@pytest.mark.parametrize("number", [1, 3, 5])
+def test_a_mask_over_another_number_of_heads_is_refused(number):
+    with pytest.raises(ValueError, match=rf"one entry per head: 4, got \({number},\)"):
+        attention_model(4)(random_ids((8, 9)), heads_on=torch.ones(number, dtype=torch.bool))
 
 
 def test_the_mlp_has_no_heads_and_reads_every_slot():
-    model, ids = build_model("mlp", seed=1), random_ids((64,))
+    model, ids = build_model("mlp", seed=1), random_ids((64, 9))
+    with torch.no_grad():
+        beside = torch.stack([torch.cat([model.token_embedding.weight[i] for i in row]) for row in ids])
+        hidden = (beside @ model.hidden_layer.weight.T + model.hidden_layer.bias).clamp(min=0)
+        expected = hidden @ model.vocab_head.weight.T + model.vocab_head.bias
+        torch.testing.assert_close(model(ids), expected, atol=ROUNDING, rtol=ROUNDING)
     assert set(model.forward_details(ids)) == {"E", "logits"}
     assert torch.equal(model(ids), model.forward_details(ids)["logits"])
     changed = ids.clone()

@@ -1,5 +1,6 @@
 import hashlib
 import json
+import re
 import unicodedata
 
 import numpy as np
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from wordlm.prepare_data import cut_subset
 from wordlm.text import (
     BOS,
+    EOS,
     PAD,
     SPECIALS,
     UNK,
@@ -46,6 +48,34 @@ def test_text_is_cut_into_words_numbers_and_single_characters(text, tokens):
     assert tokenize(text) == tokens
 
 
+UNSEEN = re.compile(
+    "SOFT HYPHEN|COMBINING GRAPHEME JOINER|ZERO WIDTH (SPACE|NO-BREAK SPACE)|WORD JOINER|FUNCTION APPLICATION"
+    "|INVISIBLE (TIMES|SEPARATOR|PLUS)|MONGOLIAN (FREE VARIATION SELECTOR (ONE|TWO|THREE|FOUR)|VOWEL SEPARATOR)"
+    "|VARIATION SELECTOR-[0-9]+|TAG .+|CANCEL TAG|COMBINING ENCLOSING KEYCAP|ZERO WIDTH (NON-)?JOINER"
+)
+
+
+def test_what_nobody_sees_inside_of_a_word_is_left_out_and_nothing_beside_it():
+    unseen = {code for code in range(0xE01F0) if UNSEEN.fullmatch(unicodedata.name(chr(code), ""))}
+    assert len(unseen) == 17 + 16 + 96 + 240
+    for code in sorted(unseen | {code + 1 for code in unseen} | {code - 1 for code in unseen}):
+        assert (tokenize(f"a{chr(code)}b") == ["ab"]) == (code in unseen), hex(code)
+
+
+def test_every_letter_that_is_a_latin_one_in_another_shape_is_read_as_that_one():
+    """By the names that Unicode gives them; what it decomposes into other marks or scripts stays as it is."""
+    shapes = re.compile("LATIN SMALL LIGATURE .*|MATHEMATICAL .*|FULLWIDTH .*|DOUBLE-STRUCK .*")
+    plain = 0
+    for character in map(chr, [*range(0x130, 0x2200), *range(0xFB00, 0x1D800)]):
+        form = unicodedata.normalize("NFKC", character)
+        if shapes.fullmatch(unicodedata.name(character, "")) and form.isascii():
+            assert tokenize(character) == tokenize(form), hex(ord(character))
+            plain += 1
+    assert plain > 800
+    for character in "℀⅓ŉ𝛂｟\uff00ｱ":
+        assert tokenize(f"a {character}") == ["a", character]
+
+
 @given(st.text())
 def test_tokens_are_visible_and_lower_case_and_hold_no_space(text):
     for token in tokenize(text):
@@ -67,6 +97,12 @@ def test_no_text_ever_spells_a_special_id(text):
     assert not set(vocab.encode(tokenize("<BOS>" + text))) & {PAD, BOS, 2}
 
 
+def test_the_special_ids_are_the_first_four_of_4000():
+    assert [SPECIALS[i] for i in (PAD, BOS, EOS, UNK)] == ["<PAD>", "<BOS>", "<EOS>", "<UNK>"] == list(SPECIALS)
+    many = ([f"word{i}" for i in range(5000)],)
+    assert len(Vocab.from_stories(many)) == 4000
+
+
 def test_naming_a_special_word_gives_unknown():
     assert Vocab((*SPECIALS, "a")).encode(["<PAD>", "<BOS>", "<EOS>", "<UNK>", "a"]) == [UNK, UNK, UNK, UNK, 4]
 
@@ -82,10 +118,23 @@ def test_vocabulary_survives_a_round_trip_and_notices_a_changed_file(tmp_path):
     vocab.save(path)
     assert Vocab.load(path) == vocab
     content = json.loads(path.read_text(encoding="utf-8"))
-    content["itos"][4] = "dog"
-    path.write_text(json.dumps(content), encoding="utf-8")
-    with pytest.raises(ValueError, match=r"vocab\.json was changed"):
-        Vocab.load(path)
+    for change in ({"itos": [*SPECIALS, "dog", "é"]}, {"sha256": "0" * 64}, {"sha256": "f" * 64}, {"sha256": None}):
+        path.write_text(json.dumps(content | change), encoding="utf-8")
+        with pytest.raises(ValueError, match=r"vocab\.json was changed"):
+            Vocab.load(path)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["a"], r"starts with <PAD>, <BOS>, <EOS>, <UNK>, this one with \('a',\)$"),
+        (["!", *"abcdefg"], r"starts with <PAD>, <BOS>, <EOS>, <UNK>, this one with \('!', 'a', 'b', 'c'\)$"),
+        ([*SPECIALS, "a", "b", "b", "c"], "holds every word once, this one holds 'b' twice$"),
+    ],
+)
+def test_words_that_are_no_vocabulary_are_refused_with_what_is_wrong(words, message):
+    with pytest.raises(ValueError, match=message):
+        Vocab(tuple(words))
 
 
 @pytest.mark.parametrize("content", ["{", "[]", '{"itos": 3}', '{"itos": ["a"]}', '{"itos": [1]}'])
@@ -138,6 +187,16 @@ def test_a_long_prompt_counts_from_the_start_of_the_text_and_reaches_back_as_far
     assert cut.word_labels == cut.labels and cut.labels[0] == "1 · cat"
 
 
+def test_a_prompt_up_to_a_word_is_the_text_cut_after_it(vocab):
+    text = "one two three four five six seven eight nine ten " * 12
+    prompt = encode_prompt(text, vocab)
+    for place in (0, 10, 63):
+        reading, end = prompt.up_to(place), prompt.positions[place]
+        expected = encode_prompt(" ".join(text.split()[:end]), vocab)
+        assert (reading.ids, reading.typed, reading.positions) == (expected.ids, expected.typed, expected.positions)
+        assert reading.labels[-1] == prompt.labels[place]
+
+
 def test_typed_words_stand_beside_the_model_s_tokens(vocab):
     prompt = encode_prompt("The Zyzzyva’s HAT", vocab)
     assert prompt.typed == ("<BOS>", "The", "Zyzzyva’s", "HAT")
@@ -173,6 +232,8 @@ PASTED = "‘’´`′＇ʼ“”«»″‐‑−…\u00ad\u200b\u200c\u200d\u20
         ("ﬁsh and ﬂoor", "ﬁsh and ﬂoor", "fish and floor"),
         ("5\ufe0f cats, 5\ufe0f\u20e3 cats", "5\ufe0f cats , 5\ufe0f\u20e3 cats", "5 cats , 5 cats"),
         ("wait…", "wait …", "wait ."),
+        ("wait ❤ 中", "wait ❤ 中", "wait ❤ 中"),
+        ("so\u200cft café cafe\u00ad\u0301", "so\u200cft café cafe\u00ad\u0301", "soft café café"),
         ("\ufeffonce up\u200bon a\u200c time", "once up\u200bon a time", "once upon a time"),
         ("Ｈｅｌｌｏ！", "Ｈｅｌｌｏ ！", "hello !"),
         ("𝐇𝐞𝐥𝐥𝐨 𝑐𝑎𝑡", "𝐇𝐞𝐥𝐥𝐨 𝑐𝑎𝑡", "hello cat"),

@@ -32,7 +32,7 @@ _STRAIGHT |= dict.fromkeys(map(ord, "‐‑‒−﹣"), "-") | {ord("―"): "—
 
 # Nobody sees these: soft hyphens, joiners and spaces without width, variation selectors, emoji tags. The last is the
 # frame of a key around a digit.
-_UNSEEN = [0xAD, 0x34F, *range(0x180B, 0x180F), 0x200B, *range(0x2060, 0x2065), 0xFEFF, *range(0xFE00, 0xFE10)]
+_UNSEEN = [0xAD, 0x34F, *range(0x180B, 0x1810), 0x200B, *range(0x2060, 0x2065), 0xFEFF, *range(0xFE00, 0xFE10)]
 _UNSEEN += [*range(0xE0020, 0xE0080), *range(0xE0100, 0xE01F0), 0x20E3]
 
 
