@@ -8,7 +8,6 @@ import numpy as np
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from wordlm.ablation import Fill
 from wordlm.models import parameter_count
 from wordlm.numbers import count
 from wordlm.text import UNK, EncodedPrompt, Vocab, encode_prompt, tokenize, typed_words
@@ -248,23 +247,6 @@ def _unlike(beside: Checkpoint, offered: Sequence[str]) -> str:
     """Return the first model to set beside another: one head, else any other one, else itself."""
     others = [model for model in ("1", "4", *offered) if model in offered and model != beside.choice]
     return others[0] if others else offered[0]
-
-
-def choose_heads_off(heads: int) -> tuple[int, ...]:
-    """Let the visitor switch heads off; return them from 0."""
-    chosen = address.pills("off", "Switch off", numbered(heads), default=["1"])
-    return tuple(sorted(int(head) - 1 for head in chosen))
-
-
-def choose_fill(fills: Sequence[Fill]) -> Fill:
-    """Let the visitor choose what a switched-off head gives."""
-    return address.segments(
-        "fill",
-        "What it gives instead",
-        fills,
-        help="Zero: nothing at all. Mean: the head's average message over all validation targets, "
-        "which takes away what it says about this text and disturbs the rest less.",
-    )
 
 
 def choose_word(vocab: Vocab, likeliest: int) -> int:
