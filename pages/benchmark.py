@@ -21,7 +21,9 @@ explain(
 with st.expander("Add a comparison of your own"):
     own = view.uploaded_comparison()
 shown = ours
-if own is not None:
+if own is None:
+    address.settle("source", ["ours", "both"])  # nothing is there yet to be shown alone
+else:
     chosen = address.segments("source", "Show")
     shown = {"ours": ours, "yours": own, "both": beside(ours, own)}[chosen]
 runs, summary = run_table(shown), summary_table(shown)

@@ -121,7 +121,8 @@ def split(choice: Choice) -> None:
         )
         say(
             f"The matrices have {course.attention_parameters(width, heads, each):,} numbers, as many as for one head: "
-            f"{course.attention_parameters(width, 1, width):,}. There are {heads} patterns instead of one."
+            f"{course.attention_parameters(width, 1, width):,}."
+            f"{f' There are {heads} patterns instead of one.' if heads > 1 else ''}"
         )
         shapes = course.split_shapes(width, heads)
         in_numbers("shapes", lambda: text_table(shapes, alt="Shapes on the way through the block"), "The shapes")
@@ -493,9 +494,7 @@ def cost(choice: Choice) -> None:
     try:
         table = course.cost_table(length, width, heads, groups, precision, layers)
     except ValueError as error:
-        st.warning(
-            f"{groups} groups cannot share out {heads} heads evenly, nor heads the width. ({for_markdown(str(error))})"
-        )
+        st.warning(as_sentence(str(error)))
         return
     lengths = [2**k for k in range(6, 18)]
     each = head_width(width, heads)

@@ -6,6 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from wordlm.quiz import MAKERS, Question, questions
+from wordlm.ui.address import not_carried
 from wordlm.ui.blocks import text_table
 from wordlm.ui.charts import MENU, matrix_heatmap
 from wordlm.ui.glossary import linked
@@ -75,6 +76,8 @@ def quiz() -> None:
     if round_.place >= len(MAKERS):
         _summary(round_)
         return
+    if round_.place or round_.tries or round_.seed > 1:
+        not_carried("where you stand in the quiz")
     asked = questions(round_.seed)
     question, place = asked[round_.place], round_.place
     st.progress(place / len(asked), f"Question {place + 1} of {len(asked)}, from chapter {question.chapter}")

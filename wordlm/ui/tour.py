@@ -25,7 +25,7 @@ STOPS = (
         "Type a prompt: each word becomes a token. Each square below is one head (the MLP has none); the outlined row "
         "says where your word looks when it is the last one read.",
     ),
-    TourStop("explore", "Explore", "Scroll to *How is one weight made?* There the model's arithmetic is done by hand."),
+    TourStop("explore", "Explore", "Open *One weight* below: the model's arithmetic, done by hand."),
     TourStop(
         "compare",
         "Compare heads",

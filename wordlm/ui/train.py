@@ -540,8 +540,9 @@ def _say_what_followed(job: Job) -> None:
     rose = f"By update {last.step:,} the validation loss rose to {written(last.validation_loss)}"
     if now < then:
         st.info(
-            f"{rose}, while the training loss fell from {written(then)} to {written(now)}. That is *overfitting*: "
-            "the model learns its own stories by heart, and predicts others worse."
+            f"{rose}, while the training loss, a mean of ten updates, fell from "
+            f"{written(then)} to {written(now)}. That is *overfitting*: the model learns its own stories by heart, "
+            f"and predicts others worse."
         )
     else:
         st.info(f"{rose}, and the training loss did not fall. A smaller learning rate may help.")
