@@ -50,12 +50,15 @@ else:
         words = next_word_effect(probabilities, after, vocab)
     view.say_what_is_seen(inspection, reading, words, "with some heads off " if off else "")
     picture = st.container()
-    with st.container(key="below_picture", horizontal=True, vertical_alignment="center"):
-        one_reading = controls.choose_one_reading()
-        view.present_button(presenting)
-        whole = inspection_of(chosen, prompt.ids) if one_reading else None
-        with st.container(width="content"):
-            blocks.check_strip(inspection.checks, drawn=view.difference_drawn(rows, inspection, whole, query))
+    one_reading = address.held("one_reading")
+    if not presenting:
+        with st.container(key="below_picture", horizontal=True, vertical_alignment="center"):
+            one_reading = controls.choose_one_reading()
+            view.present_button()
+            with st.container(width="content"):
+                whole = inspection_of(chosen, prompt.ids) if one_reading else None
+                blocks.check_strip(inspection.checks, drawn=view.difference_drawn(rows, inspection, whole, query))
+    whole = inspection_of(chosen, prompt.ids) if one_reading else None
     if one_reading:
         explain(view.ONE_READING)
     first = len(reading.ids) - query - 1  # of the reading's words, those that the picture no longer shows

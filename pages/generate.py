@@ -22,7 +22,8 @@ explain(
 )
 with st.container(key="start_row", horizontal=True, vertical_alignment="bottom"):
     engine = view.choose_engine()
-    start = view.choose_start(choice.text, vocabulary_of(choice.checkpoint) if engine == "PyTorch" else vocabulary())
+    own_words = engine in view.OF_ANY_MODEL
+    start = view.choose_start(choice.text, vocabulary_of(choice.checkpoint) if own_words else vocabulary())
 view.warn_of_unknown_start(start)
 decoding = view.choose_decoding()
 if engine == "your browser":

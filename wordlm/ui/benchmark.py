@@ -215,7 +215,8 @@ def say_paired(comparison: dict) -> pd.DataFrame | None:
     mean, low, high = mean_interval(pairs["difference"].tolist())
     better = int((pairs["difference"] < 0).sum())
     say(
-        f"Four heads minus one head, seed by seed: {signed(mean)} nats per token on average, 95 % interval "
+        f"{'Yes' if high < 0 else 'No' if low > 0 else 'Undecided'}. Four heads minus one head, seed by seed: "
+        f"{signed(mean)} nats per token on average, 95 % interval "
         f"{signed(low)} to "
         f"{signed(high)}; four heads have the lower loss at {better} of {len(pairs)} seeds. That is a perplexity "
         f"{written(math.exp(mean), 3)} times as large."

@@ -14,7 +14,7 @@ from wordlm.scoring import score_words
 from wordlm.text import EncodedPrompt
 from wordlm.ui import charts, controls
 from wordlm.ui.blocks import Collected, picture_over_numbers
-from wordlm.ui.escape import for_html, label_html
+from wordlm.ui.escape import for_html, label_html, word_html
 from wordlm.ui.glossary import say
 from wordlm.ui.heads import Look, Pane, heads_picture
 from wordlm.ui.resources import Checkpoint
@@ -30,7 +30,7 @@ def say_how_they_differ(
     firsts = []
     for name, column in (("A", "before"), ("B", "after")):
         best = int(words[column].idxmax())
-        firsts.append(f"{name} expects <b>{for_html(words['word'][best])}</b>, {written(words[column][best], 3)}")
+        firsts.append(f"{name} expects {word_html(words['word'][best])}, {written(words[column][best], 3)}")
     said = f"After <b>{label_html(prompt.typed[query])}</b> {' and '.join(firsts)}."
     st.html(f'<p class="seen">{said} {_over_the_test_set(a, b, comparison)}</p>')
 
@@ -46,17 +46,13 @@ def _over_the_test_set(a: Checkpoint, b: Checkpoint, comparison: dict) -> str:
     if len(pairs) < 2:
         return "That is one prompt."
     mean, low, high = mean_interval(pairs["difference"].tolist())
-    less = "less" if mean < 0 else "more"
-    decided = "" if low > 0 or high < 0 else ", which may be chance"
+    better, worse = (a, b) if mean < 0 else (b, a)
+    interval = f"95 % interval of A − B {signed(low)} to {signed(high)}, {len(pairs)} seeds"
+    decided = "" if low > 0 or high < 0 else "; it holds 0, so this may be chance"
     return (
-        (
-            f"That is one prompt. Over the whole test set {a.title} lose {written(abs(mean))} nats a word {less} than "
-            f"{b.title} "
-            f"(95 % interval {signed(low)} to {signed(high)} over {len(pairs)} seeds{decided})."
-        )
-        .replace("MLP lose", "the MLP loses")
-        .replace("1 head lose", "1 head loses")
-    )
+        f"That is one prompt. Over the whole test set {better.title} expects the right word better than {worse.title}, "
+        f"by {written(abs(mean))} nats a word ({interval}{decided})."
+    ).replace(" heads expects", " heads expect")
 
 
 def two_heads(

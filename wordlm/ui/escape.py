@@ -36,6 +36,12 @@ def shortened(text: str) -> str:
     return text if len(text) <= LONGEST_LABEL else text[: LONGEST_LABEL - 1] + "…"
 
 
+def word_html(word: str) -> str:
+    """Return a word of the vocabulary in bold for a sentence in HTML; a mark alone, as a full stop, in quotes."""
+    said = for_html(word)
+    return f"<b>{said}</b>" if any(character.isalnum() for character in word) else f"<b>“{said}”</b>"
+
+
 def label_html(text: str) -> str:
     """Escape a word or label for a sentence in HTML, a very long one cut short.
 

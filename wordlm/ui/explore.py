@@ -15,7 +15,7 @@ from wordlm.starts import Example
 from wordlm.text import EncodedPrompt
 from wordlm.ui import address, blocks, charts
 from wordlm.ui.charts import head_hue
-from wordlm.ui.escape import for_html, for_markdown, label_html
+from wordlm.ui.escape import for_html, for_markdown, label_html, word_html
 from wordlm.ui.glossary import explain
 from wordlm.ui.resources import Checkpoint
 
@@ -58,7 +58,7 @@ def say_what_is_seen(seen: Inspection, reading: EncodedPrompt, words: pd.DataFra
     best = int(words[likeliest].idxmax())
     st.html(
         f'<p class="seen">After <b>{label_html(reading.typed[-1])}</b> the likeliest word {without}is '
-        f"<b>{for_html(words['word'][best])}</b>, {written(words[likeliest][best], 3)}. Most sharply looks "
+        f"{word_html(words['word'][best])}, {written(words[likeliest][best], 3)}. Most sharply looks "
         f'<i style="background:{head_hue(head)}"></i>head {head + 1}: at <b>{label_html(reading.labels[key])}</b>, '
         f"{written(rows[head, key], 3)}.</p>"
     )
@@ -199,15 +199,20 @@ def collected(
 
 
 def note_of_the_teacher() -> None:
-    """Draw the teacher's own line above the picture; the frame and the controls are put away."""
-    st.html(f'<style>{_PROJECTED}</style><p class="note"><bdi>{html.escape(address.held("note"))}</bdi></p>')
+    """Draw the teacher's own line above the picture, and the way back; the frame and the controls are put away."""
+    with st.container(key="projection", horizontal=True, vertical_alignment="center"):
+        st.html(f'<style>{_PROJECTED}</style><p class="note"><bdi>{html.escape(address.held("note"))}</bdi></p>')
+        st.button(
+            "Leave the projection",
+            on_click=address.choose,
+            args=["present", False],
+            type="tertiary",
+            icon=":material/close:",
+        )
 
 
-def present_button(presenting: bool) -> None:
+def present_button() -> None:
     """Draw the button that shows the picture alone and large, and what a teacher may write above it."""
-    if presenting:
-        st.button("Leave the projection", on_click=address.choose, args=["present", False], type="tertiary")
-        return
     with st.popover("Project it", type="tertiary", icon=":material/present_to_all:"):
         address.field("note", "A line of yours above the picture")
         st.button("Show it large, alone", on_click=address.choose, args=["present", True], type="primary")
@@ -217,4 +222,6 @@ _PROJECTED = """
 [data-testid="stHeader"], .st-key-shared, .checks { display: none !important; }
 .block-container { padding-top: 1rem !important; }
 .note { font-size: 2rem; font-weight: 600; margin: 0; }
+.seen { font-size: 1.4rem; }
+.st-key-projection button p { font-size: 1.25rem; }
 """

@@ -60,6 +60,10 @@ class Start:
     """For a real story, the words that follow there."""
 
 
+OF_ANY_MODEL = {TorchEngine.name: TorchEngine}
+"""The engines that run every model as it is, own ones too, by their names; the others run bundled exports."""
+
+
 def choose_engine() -> str:
     """Let the visitor choose what runs the model."""
     return address.segments(
@@ -113,7 +117,7 @@ def choose_decoding() -> Decoding:
 
 def choose_models(default: Checkpoint, engine: str) -> list[str]:
     """Let the visitor choose the models that write side by side; they read the same ids."""
-    offered = models_beside(default) if engine == "PyTorch" else list(address.PARAMETERS["browser_model"].options)
+    offered = models_beside(default) if engine in OF_ANY_MODEL else list(address.PARAMETERS["browser_model"].options)
     first = default.choice if default.choice in offered else "4"
     chosen = address.pills(
         "writers",
@@ -121,7 +125,7 @@ def choose_models(default: Checkpoint, engine: str) -> list[str]:
         offered,
         default=[first],
     )
-    if engine != "PyTorch":
+    if engine not in OF_ANY_MODEL:
         other = (
             ""
             if default.choice in offered
@@ -152,9 +156,10 @@ def exported(model: str) -> Bundled:
 
 def engine_of(model: str, seed: int, engine: str) -> tuple[Engine, Checkpoint, float]:
     """Return the engine that runs a model, the checkpoint behind it, and the seconds that loading it took."""
-    if engine == "PyTorch":
+    if engine in OF_ANY_MODEL:
         chosen = checkpoint(model, seed)
-        return TorchEngine(model_of(chosen)), chosen, load_seconds_of(chosen)
+        return OF_ANY_MODEL[engine](model_of(chosen)), chosen, load_seconds_of(chosen)
+    assert engine == OnnxEngine.name, engine
     chosen = exported(model)
     session = onnx_engine(chosen)
     return session, chosen, session.load_seconds

@@ -41,11 +41,15 @@ export function colour(w, keys, hue, scale, largest, negative = null) {
   return `rgb(${rgb} / ${share.toFixed(3)})`;
 }
 
-// Black or white on a strong colour; the page's own ink on a faint one.
-function inkOn(tint, hue) {
-  if (!tint || Number(tint.split("/")[1].slice(0, -1)) < 0.6 || tint.startsWith("rgb(128")) return {};
-  const [r, g, b] = [1, 3, 5].map((i) => parseInt(hue.slice(i, i + 2), 16));
-  return { color: 0.299 * r + 0.587 * g + 0.114 * b > 120 ? "#000" : "#fff", textShadow: "none" };
+// Black or white, whichever has the better contrast (WCAG 2.2, relative luminance) on a tint over the page's background.
+export function inkOn(tint, background) {
+  const [r, g, b, share] = tint ? tint.match(/[\d.]+/g).map(Number) : [0, 0, 0, 0];
+  const behind = [1, 3, 5].map((i) => parseInt(background.slice(i, i + 2), 16));
+  const light = [r, g, b]
+    .map((value, i) => (share * value + (1 - share) * behind[i]) / 255)
+    .map((value) => (value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4));
+  const luminance = 0.2126 * light[0] + 0.7152 * light[1] + 0.0722 * light[2];
+  return (luminance + 0.05) / 0.05 > 1.05 / (luminance + 0.05) ? "#000" : "#fff";
 }
 
 const element = (name, properties = {}, children = []) => {
@@ -58,6 +62,9 @@ const element = (name, properties = {}, children = []) => {
   made.append(...children);
   return made;
 };
+
+// A word without a letter or digit, such as a full stop, is lost in a sentence and in a list unless it is quoted.
+const quoted = (word) => (/[\p{L}\p{N}]/u.test(word) ? word : `“${word}”`);
 
 // The number before the word, whatever the direction of the word.
 const label = (word) => element("bdi", { dir: "ltr", textContent: word.label });
@@ -73,6 +80,8 @@ export default function ({ data, parentElement, setTriggerValue }) {
   const focused = (root.getRootNode().activeElement ?? document.activeElement)?.dataset?.focus;
   const draw = () => {
     view.width = root.clientWidth || 800;
+    const behind = getComputedStyle(root).getPropertyValue("--st-background-color").trim();
+    view.background = /^#[0-9a-f]{6}/i.test(behind) ? behind : "#ffffff";
     root.classList.toggle("large", data.large);
     root.replaceChildren(
       strip(view),
@@ -150,7 +159,7 @@ function strip(view) {
   view.across = column >= 12;
   view.column = view.across
     ? Math.min(data.large ? 120 : 92, column)
-    : Math.min(56, (view.width - 120) / data.heads.length - 1);
+    : Math.min(56, (view.width - 130) / data.heads.length - 1);
   const grid = element("div", { className: `strip ${view.across ? "across" : "down"} ${data.heads.length > 4 ? "many-heads" : ""}`, aria: { role: "group", label: "Words" } });
   const put = (item, word, head) => {
     item.style.gridArea = view.across ? `${head + 2} / ${word + 2}` : `${word + 2} / ${head + 2}`;
@@ -193,8 +202,8 @@ function strip(view) {
         className: "cell",
         tabIndex: -1,
         title: `${head.title}: ${data.words[data.query].label} looks at ${data.words[key].label}, ${number}`,
-        textContent: Number.isFinite(w) && view.column >= 42 ? number.replace("< 0.001", "·") : "",
-        style: { background: tint ?? "none", ...inkOn(tint, head.hue) },
+        textContent: Number.isFinite(w) && view.column >= (data.large ? 62 : 42) ? number.replace("< 0.001", "·") : "",
+        style: { background: tint ?? "none", color: inkOn(tint, view.background) },
         data: { head: h, key },
         onclick: () => choose({ head: h, key, query: data.query }),
       });
@@ -213,8 +222,9 @@ function moveAmongWords(event, place, n, right) {
   event.currentTarget.parentElement.querySelector(`[data-word="${Math.min(n - 1, Math.max(0, to))}"]`).focus();
 }
 
-function headName({ data, choose }, h) {
+function headName({ data, choose, across }, h) {
   const head = data.heads[h];
+  const tight = !across && data.heads.length > 4;  // there is room for its number alone
   const name = element("button", {
     type: "button",
     className: "name",
@@ -223,7 +233,11 @@ function headName({ data, choose }, h) {
     data: { focus: `head-${h}` },
     onclick: () => choose({ head: h }),
   }, [element("i", { style: { background: head.negative ? `linear-gradient(90deg, ${head.hue} 50%, ${head.negative} 50%)` : head.hue } }), head.title]);
-  if (!data.switches) return element("span", { className: "head" }, [name]);
+  if (tight) {
+    name.replaceChildren(`${h + 1}`);
+    name.style.borderBottomColor = head.hue;
+  }
+  if (!data.switches || tight) return element("span", { className: "head" }, [name]);
   const on = element("input", {
     type: "checkbox",
     checked: head.on,
@@ -302,8 +316,8 @@ function square(view, h, side, { small = false, rows = false }) {
   draw.lineWidth = small ? 1 : 1.5;
   draw.strokeRect(0.75, data.query * cell + 0.75, (data.query + 1) * cell - 1.5, Math.max(1.5, cell - 1.5));
   if (h === data.head && data.key <= data.query) {
-    draw.fillStyle = "rgb(228 87 46 / 0.13)";
-    draw.fillRect(data.key * cell, data.key * cell, cell, side - data.key * cell);
+    draw.lineWidth = 1;
+    draw.strokeRect(data.key * cell + 0.5, data.key * cell + 0.5, cell - 1, side - data.key * cell - 1);
     draw.lineWidth = 3;
     draw.strokeRect(data.key * cell + 1, data.query * cell + 1, Math.max(3, cell - 2), Math.max(3, cell - 2));
   }
@@ -320,14 +334,18 @@ function square(view, h, side, { small = false, rows = false }) {
   const readable = !small && cell >= 12;
   const words = (className) =>
     element("div", { className, style: { [className === "rows" ? "height" : "width"]: `${side}px` }, aria: { hidden: true } },
-      data.words.map((word) => element("bdi", { textContent: word.typed, style: { [className === "rows" ? "height" : "width"]: `${cell}px` } })));
+      data.words.map((word, i) => element("bdi", {
+        textContent: word.typed,
+        className: i === (className === "rows" ? data.query : data.key) ? "picked" : "",
+        style: { [className === "rows" ? "height" : "width"]: `${cell}px` },
+      })));
   const looks = row(h, data.query);
   const most = looks.reduce((best, w, key) => (Math.abs(w) > Math.abs(looks[best] || 0) ? key : best), 0);
   const said = head.negative ? ["most apart at ", label(data.words[most]), `, ${signed(looks[most])}`] : ["looks most at ", label(data.words[most]), `, ${written(looks[most])}`];
   const figure = element("figure", { className: `square ${h === data.head ? "chosen" : ""} ${head.on ? "" : "off"}`, style: { "--hue": head.hue } }, [
     element("figcaption", {}, small
       ? [element("button", { type: "button", textContent: `${h + 1}`, aria: { pressed: h === data.head, label: `head ${h + 1}` }, data: { focus: `small-${h}` }, onclick: () => choose({ head: h }) })]
-      : [element("b", { textContent: head.title }), element("span", {}, said)]),
+      : [element("b", { textContent: head.title }), data.large ? "" : element("span", {}, said)]),
     element("div", { className: "plot" }, [readable && rows ? words("rows") : "", canvas, readable ? words("columns") : ""]),
   ]);
   figure.style.setProperty("--hue", head.hue);
@@ -384,7 +402,7 @@ function nextOfTwo({ data }) {
     element("h4", {}, ["Next word after ", element("bdi", { textContent: data.words[data.query].typed })]),
     element("ol", {}, data.next.map((word) =>
       element("li", {}, [
-        element("bdi", { textContent: word.word }),
+        element("bdi", { textContent: quoted(word.word) }),
         element("span", { className: "bar" }, [bar(word.before, data.heads[0].hue), bar(word.after, data.heads[1].hue)]),
         element("span", { className: "number", textContent: `${written(word.before)} · ${written(word.after)}` }),
       ]))),
@@ -398,7 +416,7 @@ function next(view) {
   const changed = data.next.some((word) => word.after !== null);
   const list = element("ol", {}, data.next.map((word) =>
     element("li", {}, [
-      element("button", { type: "button", title: "Why this word?", data: { focus: `next-${word.word}` }, onclick: () => view.choose({ word: word.word }) }, [element("bdi", { textContent: word.word })]),
+      element("button", { type: "button", title: "Why this word?", data: { focus: `next-${word.word}` }, onclick: () => view.choose({ word: word.word }) }, [element("bdi", { textContent: quoted(word.word) })]),
       element("span", { className: "bar" }, [
         changed ? element("i", { className: "before", style: { width: `${(100 * word.before) / top}%` } }) : "",
         element("i", { style: { width: `${(100 * (word.after ?? word.before)) / top}%` } }),
@@ -416,8 +434,14 @@ function legend({ data, largest }) {
   const ticks = scale.ticks ?? [0, largest / 4, largest / 2, (3 * largest) / 4, largest];
   const hue = data.heads[Math.min(data.head, data.heads.length - 1)].hue;
   const even = data.scale === "even";
+  const cells = data.large
+    ? `The row looks at the column. Colour: weight, ${scale.name}`
+    : `Row: the word that looks. Column: the word that is looked at. Colour: weight, ${scale.name}`;
+  const said = data.form === "lines"
+    ? "Lines go from the word that looks to the words that it looks at; the thicker, the larger the weight. Colour of the cells above:"
+    : data.compared ? `${cells}. A − B: blue where A looks more, orange where B does` : cells;
   return element("div", { className: "legend" }, [
-    element("span", { textContent: `Row: the word that looks. Column: the word that is looked at. Colour: weight, ${scale.name}` }),
+    element("span", { textContent: said }),
     ...ticks.map((tick) => element("span", {}, [
       element("i", { style: { background: even ? colour(tick / 10, 10, hue, "even", 1) : colour(tick, 10, hue, data.scale, largest) } }),
       even ? `${tick} ×` : tick === 0 ? "0" : String(+tick.toPrecision(2)),

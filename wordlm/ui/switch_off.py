@@ -15,7 +15,7 @@ from wordlm.numbers import signed, written
 from wordlm.ui import address
 from wordlm.ui.blocks import Collected, check_strip, in_numbers, number_table
 from wordlm.ui.charts import MENU, interval_points, paired_bars, paired_rows
-from wordlm.ui.escape import as_sentence, for_html, label_html
+from wordlm.ui.escape import as_sentence, label_html, word_html
 from wordlm.ui.figure import PlainFigure
 from wordlm.ui.glossary import explain, say
 from wordlm.ui.resources import (
@@ -46,7 +46,10 @@ FILL_NAMES: dict[Fill, str] = {"zero": "nothing", "mean": "its average message"}
 def choose_heads_off(chosen: Checkpoint, stored: dict | None) -> tuple[tuple[int, ...], Fill]:
     """Let the visitor switch heads off and say what they give instead; return the heads from 0, and that."""
     with st.container(key="heads_off", horizontal=True, vertical_alignment="bottom"):
-        off = address.pills("off", "Switch off head", [str(head + 1) for head in range(chosen.heads)], default=["1"])
+        heads = [str(head + 1) for head in range(chosen.heads)]
+        # What is off on Explore is off here at first.
+        first = [head for head in address.chosen("without") if head in heads]
+        off = address.pills("off", "Switched off: press a head", heads, default=first)
         fill = address.segments(
             "fill",
             "What it gives instead",
@@ -85,13 +88,13 @@ NEXT_WORDS, SURPRISAL = "Probabilities of the next words", "Surprisal of each wo
 def say_next_word_effect(words: pd.DataFrame, off: tuple[int, ...]) -> None:
     """Say which next word is likeliest before and after. `words` is of `next_word_effect`."""
     before, after = words.loc[words["before"].idxmax()], words.loc[words["after"].idxmax()]
-    said = f"<b>{for_html(before['word'])}</b>, {written(before['before'], 3)}"
+    said = f"{word_html(before['word'])}, {written(before['before'], 3)}"
     if not off:
         st.html(f"<p>No head is switched off, so nothing changes. The likeliest next word is {said}.</p>")
         return
     st.html(
         f"<p>With all heads the likeliest next word is {said}; {without_heads(off)} it is "
-        f"<b>{for_html(after['word'])}</b>, {written(after['after'], 3)}.</p>"
+        f"{word_html(after['word'])}, {written(after['after'], 3)}.</p>"
     )
 
 
@@ -147,7 +150,8 @@ def worth_picture(values: pd.DataFrame) -> PlainFigure:
 
 
 def _before_and_after(table: pd.DataFrame, off: tuple[int, ...]) -> dict[str, np.ndarray]:
-    return {"all heads": table["before"].to_numpy(), without_heads(off): table["after"].to_numpy()}
+    before = {"all heads": table["before"].to_numpy()}
+    return before | {without_heads(off): table["after"].to_numpy()} if off else before
 
 
 def worth_of(chosen: Checkpoint) -> tuple[pd.DataFrame, PlainFigure]:
