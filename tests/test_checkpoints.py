@@ -198,6 +198,10 @@ DAMAGE = {
     ),
     "a value is NaN": (with_nan, "W_K.weight holds values that are not finite"),
     "values are integers": (with_array("W_K.weight", np.zeros((64, 64), np.int32)), "W_K.weight"),
+    "values are yes or no": (
+        with_array("W_K.weight", np.zeros((64, 64), bool)),
+        "W_K.weight holds values that are not",
+    ),
     "the file is cut short": (truncated, "no complete .npz"),
     "bytes were flipped": (flipped_bytes, "model.npz"),
     "an array is a pickle": (pickled, "W_V.weight cannot be read"),

@@ -206,6 +206,10 @@ def test_a_text_is_cut_into_stories_and_what_holds_no_word_is_none(text):
     assert stories_in(text.encode()) == ["one cat", "two cats", "three cats"]
 
 
+def test_more_than_the_fewest_stories_are_read_too():
+    assert stories_in(b"a\n\nb\n\nc\n\nd") == ["a", "b", "c", "d"]
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
