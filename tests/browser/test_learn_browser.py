@@ -71,12 +71,12 @@ def test_the_quiz_is_answered_by_the_keyboard_alone(page, server):
 
 
 def test_the_glossary_opens_in_a_new_tab_from_a_term_and_over_any_page_from_its_button(page, server):
-    page.goto(f"{server}/")
-    link = page.get_by_role("link", name="query", exact=True).first
+    page.goto(f"{server}/switch_off")
+    link = page.get_by_role("link", name="Surprisal", exact=True).first
     with page.context.expect_page() as opened:
         link.click()
     glossary = opened.value
-    expect(glossary.get_by_text("The vector with which a word looks at others")).to_be_visible()
+    expect(glossary.get_by_text("The −ln p of a word that came")).to_be_visible()
     expect(glossary.locator("dt")).to_have_count(1)
 
     button(page, "Glossary").click()
@@ -89,7 +89,7 @@ def test_the_glossary_opens_in_a_new_tab_from_a_term_and_over_any_page_from_its_
 
 def test_the_tour_leads_through_the_app_and_can_be_left_and_resumed(page, server):
     page.goto(f"{server}/")
-    expect(page.get_by_text("Where does each head look?")).to_be_visible()
+    expect(page.locator(".square canvas").first).to_be_visible()
     settled(page)
     button(page, "Tour").click()
     for place, stop in enumerate(STOPS):

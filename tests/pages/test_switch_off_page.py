@@ -100,14 +100,17 @@ def test_measuring_again_agrees_with_what_is_stored(open_page, monkeypatch, tmp_
 
 def test_with_no_head_off_the_page_says_so_and_never_without_no_head(open_page):
     screen = open_page("switch_off")
-    assert "without head 1" in screen.text
-    screen.app.button_group(key="off").set_value([]).run()
     assert not screen.app.exception
     assert "No head is switched off" in screen.text
     assert "No word changes." in screen.text
     names = [trace["name"] for key in ("next_effect", "loss_effect") for trace in screen.figure(key)["data"]]
-    assert names == ["all heads", "with no head off"] * 2
+    assert names == ["all heads"] * 2
     assert "without no head" not in screen.text
+
+
+def test_what_is_off_on_explore_is_off_here_at_first(open_page):
+    assert "without head 2" in open_page("switch_off", without="2").text
+    assert "without heads 1, 3" in open_page("switch_off", without="2", off=["1", "3"]).text
 
 
 @pytest.mark.parametrize(("model", "name"), [("4", "multihead_seed11"), ("8", "multihead_h8_seed11")])

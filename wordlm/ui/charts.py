@@ -344,7 +344,7 @@ def paired_bars(labels: list[str], series: dict[str, np.ndarray], axis_title: st
 
 
 def paired_rows(labels: list[str], series: dict[str, np.ndarray], axis_title: str) -> PlainFigure:
-    """Draw two series of horizontal bars, one above the other for each label, the first label on top."""
+    """Draw one or two series of horizontal bars, one above the other for each label, the first label on top."""
     names = [for_plotly(label) for label in labels]
     short = [for_plotly(shortened(label)) for label in labels]
     layout = {"height": 300, "barmode": "group", "margin": MARGIN_UNDER_LEGEND, "legend": LEGEND_ABOVE}
@@ -355,7 +355,7 @@ def paired_rows(labels: list[str], series: dict[str, np.ndarray], axis_title: st
 
 
 def _in_two_hues(series: dict[str, np.ndarray]) -> list[tuple[str, np.ndarray, str]]:
-    return [(name, values, hue) for (name, values), hue in zip(series.items(), (ACCENT, SECOND), strict=True)]
+    return [(name, values, hue) for (name, values), hue in zip(series.items(), (ACCENT, SECOND), strict=False)]
 
 
 def _bars(names: list[str], name: str, values: np.ndarray, hue: str, place: str, length: str) -> dict:
