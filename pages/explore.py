@@ -19,18 +19,20 @@ choice = controls.shared_choice()
 prompt, chosen, vocab = choice.prompt, choice.checkpoint, vocabulary_of(choice.checkpoint)
 has_heads, presenting = chosen.heads is not None, address.held("present")
 
-if presenting:
-    view.note_of_the_teacher()
-else:
-    view.invite(EXAMPLES)
-    controls.say_other_seed(choice)
-view.say_odd_words(prompt)
+# What comes and goes while one types has a place of its own: otherwise the browser makes the picture below it anew.
+with st.container():
+    if presenting:
+        view.note_of_the_teacher()
+    else:
+        view.invite(EXAMPLES)
+        controls.say_other_seed(choice)
 query = controls.held_query(prompt)
 reading = prompt.up_to(query)
 probabilities = probabilities_of(chosen, reading.ids)
 words = next_words(probabilities, vocab)
 
 if not has_heads:
+    view.say_odd_words(prompt)
     components.token_row(
         prompt,
         components.id_notes(prompt),
@@ -52,6 +54,8 @@ else:
     picture = st.container()
     one_reading = address.held("one_reading")
     if not presenting:
+        with st.container():
+            view.say_odd_words(prompt)
         with st.container(key="below_picture", horizontal=True, vertical_alignment="center"):
             one_reading = controls.choose_one_reading()
             view.present_button()

@@ -100,7 +100,7 @@ def test_the_tour_leads_through_the_app_and_can_be_left_and_resumed(page, server
             page.get_by_role("link", name="Train", exact=True).click()
             expect(page.get_by_text("The tour waits on the page")).to_be_visible()
             button(page, f"Go to {stop.title}").click()
-            expect(page.get_by_text("How do two models read the same prompt?")).to_be_visible()
+            expect(page.get_by_text("That is one prompt")).to_be_visible()
             button(page, "Leave the tour").click()
             expect(page.get_by_text("Tour, stop")).to_have_count(0)
             button(page, "Resume the tour").click()

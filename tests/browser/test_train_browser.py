@@ -105,7 +105,7 @@ def test_a_trained_model_opens_on_other_pages(page, server):
     button(page, "Train").click()
     expect(page.get_by_text("How good is it?")).to_be_visible()
     button(page, "Open in Compare").first.click()
-    expect(page.get_by_text("How do two models read the same prompt?")).to_be_visible()
+    expect(page.get_by_text("That is one prompt")).to_be_visible()
     expect(page.get_by_role("radio", name="own 1").first).to_be_checked()
 
     page.get_by_role("link", name="Train", exact=True).click()
