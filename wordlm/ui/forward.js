@@ -269,14 +269,14 @@ function predict(model, contextual) {
 /** Return u (D), what a unit of each coordinate of the contextual embedding adds to a word's logit, and the biases' part. */
 function openPath(model, read, wordId) {
   const { hidden: F, dModel: D, arrays } = model;
-  const toHidden = arrays["hidden_layer.weight"], toWord = arrays["vocab_head.weight"];
+  const hiddenWeights = arrays["hidden_layer.weight"], wordWeights = arrays["vocab_head.weight"];
   const u = new Float64Array(D);
   let biases = arrays["vocab_head.bias"][wordId];
   for (let unit = 0; unit < F; unit++) {
     if (!(read.preactivations[unit] > 0)) continue;
-    const factor = toWord[wordId * F + unit];
+    const factor = wordWeights[wordId * F + unit];
     biases += factor * arrays["hidden_layer.bias"][unit];
-    for (let d = 0; d < D; d++) u[d] += factor * toHidden[unit * D + d];
+    for (let d = 0; d < D; d++) u[d] += factor * hiddenWeights[unit * D + d];
   }
   return { u, biases };
 }

@@ -8,6 +8,7 @@
 const BOS = 1, UNK = 3;
 const SPECIALS = 4; // how many words at the start of a vocabulary no text can spell
 
+// biome-ignore lint/suspicious/noMisleadingCharacterClass: each of them alone is meant.
 const LOOKS = /[\u20e3\ufe00-\ufe0f\u{e0020}-\u{e007f}\u{e0100}-\u{e01ef}]*/uy;
 const JOINER_IN_LATIN = /([a-z\u00c0-\u024f])[\u200c\u200d]/gu;
 const LONE_SURROGATE = /[\ud800-\udfff]/gu;
