@@ -46,25 +46,25 @@ def _plain_letters() -> dict[int, str]:
     return plain | {code: chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)}
 
 
-_PLAIN = _plain_letters() | _STRAIGHT | dict.fromkeys(_UNSEEN, "")
+PLAIN = _plain_letters() | _STRAIGHT | dict.fromkeys(_UNSEEN, "")
 # Only these change the length of a text; without one, a span of the plain text is the same span of the typed one.
-_LONGER_OR_SHORTER = re.compile(f"[{''.join(chr(code) for code, form in _PLAIN.items() if len(form) != 1)}]")
+_LONGER_OR_SHORTER = re.compile(f"[{''.join(chr(code) for code, form in PLAIN.items() if len(form) != 1)}]")
 # They change how the character before them looks, so they stay with it.
 _LOOKS = re.compile("[\u20e3\ufe00-\ufe0f\U000e0020-\U000e007f\U000e0100-\U000e01ef]*")
 
 _CATEGORIES = [(chr(c), unicodedata.category(chr(c))) for c in (*range(0x1F000), *range(0xE0000, 0xE0080))]
 # Accents and vowel signs that Unicode keeps apart from their letter; `\w` does not cover them.
-_MARKS = "".join(c for c, category in _CATEGORIES if category.startswith("M"))
+MARKS = "".join(c for c, category in _CATEGORIES if category.startswith("M"))
 # Control and format characters and lone surrogates cannot be seen, so no token starts with one.
-_CONTROLS = "".join(c for c, category in _CATEGORIES if category in ("Cc", "Cf")) + "\ud800-\udfff"
-_LETTERS = rf"(?:[^\W\d_][{_MARKS}]*)+"
+CONTROLS = "".join(c for c, category in _CATEGORIES if category in ("Cc", "Cf")) + "\ud800-\udfff"
+_LETTERS = rf"(?:[^\W\d_][{MARKS}]*)+"
 
 
 def _tokens(apostrophes: str) -> re.Pattern[str]:
     return re.compile(
         rf"{_LETTERS}(?:[{apostrophes}\u200c\u200d]{_LETTERS})*"  # a word
-        rf"|\d+(?:[.,]\d+)*[{_MARKS}]*"  # a number
-        rf"|[^\s{_CONTROLS}][{_MARKS}]*(?:\u200d[^\s\w{_CONTROLS}][{_MARKS}]*)*"  # one visible character or joined ones
+        rf"|\d+(?:[.,]\d+)*[{MARKS}]*"  # a number
+        rf"|[^\s{CONTROLS}][{MARKS}]*(?:\u200d[^\s\w{CONTROLS}][{MARKS}]*)*"  # one visible character or joined ones
     )
 
 
@@ -79,11 +79,11 @@ def _cut(text: str, pattern: re.Pattern[str] = _TOKEN) -> list[tuple[str, str]]:
     if text.isascii():  # nothing to make plain
         return [(match.group(), match.group().lower()) for match in pattern.finditer(text)]
     text = unicodedata.normalize("NFC", text)
-    plain = text.translate(_PLAIN)
+    plain = text.translate(PLAIN)
     # For each plain character the place of the typed one.
     places: Sequence[int] = range(len(text))
     if _LONGER_OR_SHORTER.search(text):
-        places = [place for place, typed in enumerate(text) for _ in _PLAIN.get(ord(typed), typed)]
+        places = [place for place, typed in enumerate(text) for _ in PLAIN.get(ord(typed), typed)]
     pairs = []
     for match in pattern.finditer(plain):
         last = places[match.end() - 1] + 1

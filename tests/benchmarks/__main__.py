@@ -1,7 +1,7 @@
 """All benchmarks in short, in one table: `python -m tests.benchmarks`.
 
 Each line has a figure, a reference measured in the same run, and their ratio. The modules of this folder print more:
-pages, scoring, generation, training, startup, load.
+pages, scoring, generation, training, startup, load, browser_forward.
 """
 
 import asyncio
