@@ -15,8 +15,7 @@ ours, course = comparison_of(), course_results()
 st.subheader("Does splitting the same width into more heads help?")
 explain(
     "Every number of heads has the same stories, steps and number of parameters, and three random starts (seeds). "
-    "The MLP has no attention: it is a network that reads the words through one hidden layer. "
-    "Mean ± sample standard deviation over the seeds, all test targets."
+    "The MLP has no attention: it is a network that reads the words through one hidden layer."
 )
 with st.expander("Add a comparison of your own"):
     own = view.uploaded_comparison()
@@ -28,6 +27,11 @@ else:
     shown = {"ours": ours, "yours": own, "both": beside(ours, own)}[chosen]
 runs, summary = run_table(shown), summary_table(shown)
 
+st.subheader("Do four heads beat one, on the same seed?")
+pairs = view.say_paired(shown)
+
+st.subheader("How good is each model?")
+explain("Mean ± sample standard deviation over the seeds, all test targets.")
 if summary["seeds"].str.contains("of").any():
     st.warning("Some runs are missing: the column seeds says how many of three each line rests on.")
 blocks.text_table(summary, alt="Test loss, perplexity and seconds of each model over its seeds")
@@ -47,9 +51,6 @@ with right:
     st.plotly_chart(view.seed_points(runs, shown.get("baselines", {})), key="runs", config=charts.MENU, alt=alt)
     view.say_seeds(runs)
     blocks.in_numbers("runs", lambda: view.draw_runs(runs))
-
-st.subheader("Do four heads beat one, on the same seed?")
-pairs = view.say_paired(shown)
 
 left, right = st.columns(2)
 with left:

@@ -14,6 +14,7 @@ from wordlm.ui import explore as view
 from wordlm.ui.glossary import explain
 from wordlm.ui.heads import Look, heads_picture, panes_of
 from wordlm.ui.resources import inspection_of, model_of, probabilities_of, rows_drawn_of, vocabulary_of
+from wordlm.ui.switch_off import without_heads
 
 choice = controls.shared_choice()
 prompt, chosen, vocab = choice.prompt, choice.checkpoint, vocabulary_of(choice.checkpoint)
@@ -50,7 +51,7 @@ else:
     if off:
         after = next_probabilities(model_of(chosen), reading.ids, **switches(model_of(chosen), off))
         words = next_word_effect(probabilities, after, vocab)
-    view.say_what_is_seen(inspection, reading, words, "with some heads off " if off else "")
+    view.say_what_is_seen(inspection, reading, words, f"{without_heads(off)} " if off else "")
     picture = st.container()
     one_reading = address.held("one_reading")
     if not presenting:

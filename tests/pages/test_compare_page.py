@@ -47,8 +47,9 @@ def test_one_sentence_says_how_they_differ_here_and_over_the_whole_test_set(open
     half = 4.3027 * (four - one).std(ddof=1) / 3**0.5  # Student's quantile for two degrees of freedom
     mean = (four - one).mean()
     text = open_page("compare").text
-    assert f"Over the whole test set 4 heads expect the right word better than 1 head, by {-mean:.4f}" in text
-    assert f"(95 % interval of A − B −{half - mean:.4f} to −{-mean - half:.4f}, 3 seeds)" in text
+    assert "Over the whole test set 4 heads expect the right word better than 1 head" in text
+    assert f"the loss of A less that of B is −{-mean:.4f}" in text
+    assert f"(95 % interval −{half - mean:.4f} to −{-mean - half:.4f}, 3 seeds; lower is better)" in text
     assert "may be chance" in open_page("compare", model="16", b="8").text
 
 

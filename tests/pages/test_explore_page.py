@@ -101,6 +101,9 @@ def test_the_steps_of_one_weight_are_the_models_and_agree_by_hand(open_page, det
     np.testing.assert_allclose(row["weight"], found["weights"][1, -1, -7:], atol=1e-6)
     assert f"q 1: {written(float(q[0]))}" in screen.text
     assert "✓ Made by hand, each step agrees with the model." in screen.text
+    most = np.abs(q * k).argmax()
+    said = " = ".join((f"{written(q[most], 2)} × {written(k[most], 2)}", written(q[most] * k[most], 2)))
+    assert f"the furthest from 0 is number {most + 1}: {said}" in screen.text
     assert f"divided by √16: <b>{written(float(q @ k) / 4, 2)}</b>, the score" in screen.text
 
 

@@ -494,7 +494,8 @@ def cost(choice: Choice) -> None:
     try:
         table = course.cost_table(length, width, heads, groups, precision, layers)
     except ValueError as error:
-        st.warning(as_sentence(str(error)))
+        evenly = f"{groups} groups cannot share out {heads} heads evenly: choose as many as divide them."
+        st.warning(evenly if heads % groups else as_sentence(error))
         return
     lengths = [2**k for k in range(6, 18)]
     each = head_width(width, heads)

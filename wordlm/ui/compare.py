@@ -47,11 +47,11 @@ def _over_the_test_set(a: Checkpoint, b: Checkpoint, comparison: dict) -> str:
         return "That is one prompt."
     mean, low, high = mean_interval(pairs["difference"].tolist())
     better, worse = (a, b) if mean < 0 else (b, a)
-    interval = f"95 % interval of A − B {signed(low)} to {signed(high)}, {len(pairs)} seeds"
+    interval = f"95 % interval {signed(low)} to {signed(high)}, {len(pairs)} seeds; lower is better"
     decided = "" if low > 0 or high < 0 else "; it holds 0, so this may be chance"
     return (
-        f"That is one prompt. Over the whole test set {better.title} expects the right word better than {worse.title}, "
-        f"by {written(abs(mean))} nats a word ({interval}{decided})."
+        f"That is one prompt. Over the whole test set {better.title} expects the right word better than {worse.title}: "
+        f"the loss of A less that of B is {signed(mean)} nats a word ({interval}{decided})."
     ).replace(" heads expects", " heads expect")
 
 

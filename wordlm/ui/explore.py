@@ -26,6 +26,8 @@ ONE_READING = (
     "even. Only the last row is the same in both views. All else on this page is of the chosen word's own reading."
 )
 _INVITED = "invited"
+MOST_NAMED = 16
+"""Up to so many bars have room for their words below them."""
 
 
 def invite(examples: tuple[Example, ...]) -> None:
@@ -58,9 +60,9 @@ def say_what_is_seen(seen: Inspection, reading: EncodedPrompt, words: pd.DataFra
     best = int(words[likeliest].idxmax())
     st.html(
         f'<p class="seen">After <b>{label_html(reading.typed[-1])}</b> the likeliest word {without}is '
-        f"{word_html(words['word'][best])}, {written(words[likeliest][best], 3)}. Most sharply looks "
-        f'<i style="background:{head_hue(head)}"></i>head {head + 1}: at <b>{label_html(reading.labels[key])}</b>, '
-        f"{written(rows[head, key], 3)}.</p>"
+        f"{word_html(words['word'][best])}, {written(words[likeliest][best], 3)}. "
+        f'<i style="background:{head_hue(head)}"></i>Head {head + 1} looks most sharply: at '
+        f"<b>{label_html(reading.labels[key])}</b>, {written(rows[head, key], 3)}.</p>"
     )
 
 
@@ -81,11 +83,16 @@ def weight_chain(e: WeightSteps, seen: Inspection, reading: EncodedPrompt) -> st
     """Return the calculation of one weight as HTML: each vector cell by cell, each step with its number."""
     hue, width = head_hue(e.head), len(e.q)
     score, product = float(e.q @ e.k) / width**0.5, float(e.q @ e.k)
+    most = int(np.abs(e.q * e.k).argmax())
     query, key = label_html(reading.labels[-1]), label_html(reading.labels[e.key])
     steps = [
         (f"The query of {query}: what it looks for", _cells(e.q, "q", hue)),
         (f"The key of {key}: what it offers to be found by", _cells(e.k, "k", hue)),
-        ("Multiplied, number by number", _cells(e.q * e.k, "q × k", hue)),
+        (
+            f"Multiplied, number by number; the furthest from 0 is number {most + 1}: "
+            f"{written(e.q[most], 2)} × {written(e.k[most], 2)} = {written(e.q[most] * e.k[most], 2)}",
+            _cells(e.q * e.k, "q × k", hue),
+        ),
         (
             f"Added up: {written(product, 2)}; divided by √{width}: <b>{written(score, 2)}</b>, the score",
             "",
@@ -98,7 +105,9 @@ def weight_chain(e: WeightSteps, seen: Inspection, reading: EncodedPrompt) -> st
     ]
     right = "✓ Made by hand, each step agrees with the model." if e.largest_difference < 1e-4 else "✗ A step differs."
     parts = "".join(f"<li><p>{said}</p>{picture}</li>" for said, picture in steps)
-    return f'<ol class="chain">{parts}</ol><p class="checks">{right}</p>'
+    signs = f'<i style="background:{hue}"></i>above 0 <i style="background:#808080"></i>below 0'
+    signs = f'<p class="signs">{signs}; the deeper, the further</p>'
+    return f'{signs}<ol class="chain">{parts}</ol><p class="checks">{right}</p>'
 
 
 def _cells(values: np.ndarray, name: str, hue: str) -> str:
@@ -122,7 +131,12 @@ def _bars(row: np.ndarray, key: int, hue: str, reading: EncodedPrompt) -> str:
         bars.append(
             f'<i{chosen} title="{said}" style="background:{hue}; height:{100 * float(weight) / row.max():.1f}%"></i>'
         )
-    return f'<div class="row" role="img" aria-label="The weights of the row">{"".join(bars)}</div>'
+    width = f"max-width:{2.3 * len(row):.1f}rem"
+    words = "".join(f"<bdi>{for_html(word)}</bdi>" for word in reading.typed) if len(row) <= MOST_NAMED else ""
+    return (
+        f'<div class="row" style="{width}" role="img" aria-label="The weights of the row">{"".join(bars)}</div>'
+        f'<div class="row names" style="{width}" aria-hidden="true">{words}</div>'
+    )
 
 
 # What the tabs answer

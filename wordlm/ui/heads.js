@@ -7,7 +7,7 @@ const SCALES = {
   root: { name: "square root", share: (w) => Math.sqrt(w), ticks: [0, 0.05, 0.25, 0.5, 1] },
   even: { name: "against looking evenly", share: (w, keys) => Math.log2(Math.max(w * keys, 1)) / 4, ticks: [1, 2, 4, 8, 16] },
   absolute: { name: "0 to 1", share: (w) => w, ticks: [0, 0.25, 0.5, 0.75, 1] },
-  "per view": { name: "0 to the largest", share: (w, keys, largest) => w / largest, ticks: null },
+  "per view": { name: "0 to the largest", share: (w, _keys, largest) => w / largest, ticks: null },
   logarithmic: { name: "logarithmic", share: (w) => 1 + Math.log10(Math.max(w, 1e-4)) / 4, ticks: [0.0001, 0.001, 0.01, 0.1, 1] },
 };
 
@@ -272,7 +272,7 @@ function answer({ data, row }) {
 
 // One square a head, each word's row as it is when that word is the last one read. Of many heads, one is large.
 function squares(view) {
-  const { data, n } = view;
+  const { data } = view;
   const many = data.heads.length > 4;
   const room = view.width > 700 ? view.width - 300 : view.width;
   const narrow = view.width <= 700;
@@ -384,7 +384,7 @@ function lines(view) {
     if (!head.on || head.negative) continue;
     for (let query = 0; query < n; query++) {
       const strength = query === data.query ? 1 : n <= 24 ? 0.12 : 0;
-      if (strength) row(h, query).forEach((w, key) => w > 0.005 && line(h, query, key, w, strength));
+      if (strength) for (const [key, w] of row(h, query).entries()) if (w > 0.005) line(h, query, key, w, strength);
     }
   }
   const looks = element("div", { className: `looks ${view.across ? "across" : "down"}`, aria: { hidden: true } },
