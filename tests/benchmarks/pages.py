@@ -3,7 +3,7 @@
 Server: the time of one rerun after the prompt changed (median and 95th percentile), without a browser. As a
 reference, the model's own share of it: `forward_details` and `forward` for the same prompt, measured in turn.
 Browser: from the last key typed to the first frame in which the new picture stands, and the bytes that the
-server sent for it. The prompt control waits 100 ms for a further key, which is part of that time.
+server sent for it. The prompt control waits 60 ms for a further key, which is part of that time.
 Training: the same reruns of Explore while another visitor's model trains in this process, beside the idle ones.
 """
 

@@ -71,7 +71,7 @@ def draw_shared_controls(uses: Collection[str]) -> DeltaGenerator:
             address.field(
                 "prompt",
                 "Prompt",
-                live="100ms",
+                live="60ms",
                 help="The model reads the last 64 positions: the start mark and your words. It knows 4,000 words.",
             )
         if "model" in uses:
