@@ -104,6 +104,8 @@ def test_the_steps_of_one_weight_are_the_models_and_agree_by_hand(open_page, det
     most = np.abs(q * k).argmax()
     said = " = ".join((f"{written(q[most], 2)} × {written(k[most], 2)}", written(q[most] * k[most], 2)))
     assert f"the furthest from 0 is number {most + 1}: {said}" in screen.text
+    for word, score in zip(["a", "little", "dog", "found", "a", "red"], found["scores"][1, -1, -6:], strict=True):
+        assert f"<bdi>{word}</bdi><br>{written(float(score), 2)}" in screen.text
     assert f"divided by √16: <b>{written(float(q @ k) / 4, 2)}</b>, the score" in screen.text
 
 

@@ -84,6 +84,7 @@ def weight_chain(e: WeightSteps, seen: Inspection, reading: EncodedPrompt) -> st
     hue, width = head_hue(e.head), len(e.q)
     score, product = float(e.q @ e.k) / width**0.5, float(e.q @ e.k)
     most = int(np.abs(e.q * e.k).argmax())
+    under = ", which stand below the words" if len(reading.ids) <= MOST_NAMED else ""
     query, key = label_html(reading.labels[-1]), label_html(reading.labels[e.key])
     steps = [
         (f"The query of {query}: what it looks for", _cells(e.q, "q", hue)),
@@ -98,8 +99,8 @@ def weight_chain(e: WeightSteps, seen: Inspection, reading: EncodedPrompt) -> st
             "",
         ),
         (
-            f"The softmax of all {count(len(reading.ids))} scores: <b>{written(e.weight, 3)}</b> falls on {key}",
-            _bars(seen.weights[e.head, -1], e.key, hue, reading),
+            f"The softmax of all {count(len(reading.ids))} scores{under}: <b>{written(e.weight, 3)}</b> falls on {key}",
+            _bars(seen.weights[e.head, -1], seen.scores[e.head, -1], e.key, hue, reading),
         ),
         ("The values, weighted and added up: what this head hands on", _cells(e.message, "message", hue)),
     ]
@@ -123,7 +124,7 @@ def _cells(values: np.ndarray, name: str, hue: str) -> str:
     return f'<div class="vector" role="img" aria-label="{name}: {len(values)} numbers">{"".join(cells)}</div>'
 
 
-def _bars(row: np.ndarray, key: int, hue: str, reading: EncodedPrompt) -> str:
+def _bars(row: np.ndarray, scores: np.ndarray, key: int, hue: str, reading: EncodedPrompt) -> str:
     bars = []
     for place, weight in enumerate(row):
         chosen = ' class="chosen"' if place == key else ""
@@ -132,7 +133,8 @@ def _bars(row: np.ndarray, key: int, hue: str, reading: EncodedPrompt) -> str:
             f'<i{chosen} title="{said}" style="background:{hue}; height:{100 * float(weight) / row.max():.1f}%"></i>'
         )
     width = f"max-width:{2.3 * len(row):.1f}rem"
-    words = "".join(f"<bdi>{for_html(word)}</bdi>" for word in reading.typed) if len(row) <= MOST_NAMED else ""
+    named = zip(reading.typed, scores, strict=True) if len(row) <= MOST_NAMED else ()
+    words = "".join(f"<span>{for_html(word)}<br>{written(score, 2)}</span>" for word, score in named)
     return (
         f'<div class="row" style="{width}" role="img" aria-label="The weights of the row">{"".join(bars)}</div>'
         f'<div class="row names" style="{width}" aria-hidden="true">{words}</div>'
