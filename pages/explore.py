@@ -12,7 +12,7 @@ from wordlm.starts import EXAMPLES
 from wordlm.ui import address, blocks, charts, components, controls
 from wordlm.ui import explore as view
 from wordlm.ui.glossary import explain
-from wordlm.ui.heads import Look, heads_picture, panes_of
+from wordlm.ui.heads import heads_picture, panes_of
 from wordlm.ui.resources import inspection_of, model_of, probabilities_of, rows_drawn_of, vocabulary_of
 from wordlm.ui.switch_off import without_heads
 
@@ -53,37 +53,31 @@ else:
         words = next_word_effect(probabilities, after, vocab)
     view.say_what_is_seen(inspection, reading, words, f"{without_heads(off)} " if off else "")
     picture = st.container()
-    one_reading = address.held("one_reading")
-    if not presenting:
+    if presenting:
+        one_reading = address.held("one_reading")
+    else:
         with st.container():
             view.say_odd_words(prompt)
-        with st.container(key="below_picture", horizontal=True, vertical_alignment="center"):
+        below = st.container(key="below_picture", horizontal=True, vertical_alignment="center")
+        with below:
             one_reading = controls.choose_one_reading()
             view.present_button()
-            with st.container(width="content"):
-                whole = inspection_of(chosen, prompt.ids) if one_reading else None
-                blocks.check_strip(inspection.checks, drawn=view.difference_drawn(rows, inspection, whole, query))
     whole = inspection_of(chosen, prompt.ids) if one_reading else None
-    if one_reading:
+    if not presenting:
+        with below, st.container(width="content"):
+            blocks.check_strip(inspection.checks, drawn=view.difference_drawn(rows, inspection, whole, query))
+    if whole is not None:
         explain(view.ONE_READING)
     first = len(reading.ids) - query - 1  # of the reading's words, those that the picture no longer shows
     with picture:
         heads_picture(
             prompt,
-            whole.weights if one_reading else rows.weights,
+            rows.weights if whole is None else whole.weights,
             panes_of(chosen.heads, off),
-            Look(
-                query=query,
-                head=head,
-                key=max(0, key - first),
-                form=address.held("form"),
-                scale=address.held("scale"),
-                first=address.held("first"),
-                large=presenting,
-            ),
+            controls.look_at(reading, query, key, head, large=presenting),
             words.head(8).rename(columns={"probability": "before"}),
             lambda came: controls.choose_in_picture(prompt, came),
-            scores=whole.scores[:, query, : query + 1] if one_reading else inspection.scores[:, -1, first:],
+            scores=inspection.scores[:, -1, first:] if whole is None else whole.scores[:, query, : query + 1],
             beyond=rows.beyond[:, query],
         )
 

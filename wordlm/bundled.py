@@ -21,9 +21,28 @@ EXPORTED = (MLP, Variant.with_heads(1), Variant.with_heads(4))
 """The variants that were exported to ONNX, at the first seed."""
 
 
+class Trained:
+    """A trained model by what it is: one of these, or a visitor's own, `wordlm.ui.own_models.Own`."""
+
+    variant: Variant
+    seed: int
+    choice: str
+    title: str
+
+    @property
+    def heads(self) -> int | None:
+        """None for an MLP, which has none."""
+        return self.variant.heads
+
+    @property
+    def name(self) -> str:
+        """With its seed: "4 heads, seed 11"."""
+        return f"{self.title}, seed {self.seed}"
+
+
 @dataclass(frozen=True)
-class Bundled:
-    """One of these models. A visitor's own has the same properties: `wordlm.ui.own_models.Own`."""
+class Bundled(Trained):
+    """One of these models."""
 
     variant: Variant
     seed: int
@@ -43,19 +62,9 @@ class Bundled:
         return self.variant.choice
 
     @property
-    def heads(self) -> int | None:
-        """None for the MLP, which has none."""
-        return self.variant.heads
-
-    @property
     def title(self) -> str:
         """In words: "4 heads"."""
         return self.variant.title
-
-    @property
-    def name(self) -> str:
-        """With its seed: "4 heads, seed 11"."""
-        return f"{self.title}, seed {self.seed}"
 
     @property
     def file(self) -> str:

@@ -52,6 +52,13 @@ def wait_until(page: Page, condition, what: str) -> None:
     raise AssertionError(f"{what} did not happen in 30 s")
 
 
+def start_run(page: Page, server: str) -> None:
+    """Begin a long training and wait for its first update."""
+    open_train(page, server, steps="6000")
+    button(page, "Train").click()
+    wait_until(page, lambda: updates(page) > 0, "the run")
+
+
 def test_two_quick_presses_start_one_run_that_can_be_left_stopped_opened_and_downloaded(page, server, tmp_path):
     open_train(page, server, steps="6000")
     button(page, "Train").dblclick()
@@ -147,9 +154,7 @@ def test_a_run_outlives_a_lost_connection(page, proxy, tmp_path):
     """Two minutes of ten, a thirtieth as long."""
     with a_server_that_keeps_sessions(20, tmp_path / "server.log") as (_, url):
         proxy.port = urlsplit(url).port
-        open_train(page, proxy.url, steps="6000")
-        button(page, "Train").click()
-        wait_until(page, lambda: updates(page) > 0, "the run")
+        start_run(page, proxy.url)
         proxy.lose()
         before, lost = updates(page), time.monotonic()
         wait_until(page, lambda: time.monotonic() - lost > 4, "the tunnel's end")
@@ -163,9 +168,7 @@ def test_a_run_outlives_a_lost_connection(page, proxy, tmp_path):
 def test_after_a_new_start_of_the_server_the_page_says_that_the_run_is_gone(page, proxy, tmp_path):
     with a_server_that_keeps_sessions(30, tmp_path / "first.log") as (process, url):
         proxy.port = urlsplit(url).port
-        open_train(page, proxy.url, steps="6000")
-        button(page, "Train").click()
-        wait_until(page, lambda: updates(page) > 0, "the run")
+        start_run(page, proxy.url)
         stop_server(process)
     with a_server_that_keeps_sessions(30, tmp_path / "second.log") as (_, url):
         proxy.port = urlsplit(url).port
@@ -180,9 +183,7 @@ def test_after_a_new_start_of_the_server_the_page_says_that_the_run_is_gone(page
 
 
 def test_a_run_goes_on_when_its_page_is_loaded_anew(page, server):
-    open_train(page, server, steps="6000")
-    button(page, "Train").click()
-    wait_until(page, lambda: updates(page) > 0, "the run")
+    start_run(page, server)
     before = updates(page)
     page.reload()
     wait_until(page, lambda: updates(page) > before, "the same run")
@@ -203,9 +204,7 @@ def test_a_run_goes_on_when_its_page_is_loaded_anew(page, server):
 
 
 def test_a_visitor_who_was_gone_too_long_is_told_what_ended_the_run(page, forgetful_server):
-    open_train(page, forgetful_server, steps="6000")
-    button(page, "Train").click()
-    wait_until(page, lambda: updates(page) > 0, "the run")
+    start_run(page, forgetful_server)
     page.goto("about:blank")
     left = time.monotonic()
     wait_until(page, lambda: time.monotonic() - left > 3, "an absence that is too long")

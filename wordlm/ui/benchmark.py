@@ -316,7 +316,6 @@ def say_baselines(table: pd.DataFrame) -> None:
     say(
         for_markdown(
             f"Counting pairs of words gives {written(losses['bigram'])}; above that lies {lose}. Counting triples "
-            f"gives "
-            f"{written(best)}; below that lie {win}."
+            f"gives {written(best)}; below that lie {win}."
         )
     )

@@ -40,21 +40,18 @@ def say_what_was_read(prompt: EncodedPrompt) -> None:
     st.caption(" · ".join(said))
 
 
-def heads_in_words(rows: np.ndarray, reading: EncodedPrompt, shown: int) -> None:
+def heads_in_words(rows: np.ndarray, reading: EncodedPrompt) -> None:
     """Say where each head looks most from the last word of a reading, each head with its hue.
 
-    `rows` (H, n) are that word's weights; the picture shows the last `shown` of the n keys, and what falls on the
-    others is said.
+    `rows` (H, n) are that word's weights.
     """
     said = []
     for head, row in enumerate(rows):
-        key, unseen = int(row.argmax()), row[: len(row) - shown]
-        on_them = html.escape(written(float(unseen.sum()), 3, limit=True))
-        earlier = f"; {on_them} on {counted(len(unseen), 'earlier word')} not in the picture"
+        key = int(row.argmax())
         said.append(
             f'<span><i style="background:{head_hue(head)}"></i>head {head + 1}: '
             f"<b>{label_html(reading.typed[-1])}</b> looks most at <b>{label_html(reading.labels[key])}</b>, "
-            f"{html.escape(written(row[key], 3, limit=True))}{earlier if len(unseen) else ''}</span>"
+            f"{html.escape(written(row[key], 3, limit=True))}</span>"
         )
     st.html(f'<div class="heads-said">{"".join(said)}</div>')
 
@@ -128,11 +125,6 @@ def check_strip(*checks: Checks, drawn: float | None = None) -> None:
 def counted(number: int, thing: str) -> str:
     """Return "1 update" or "1,200 updates"."""
     return f"{count(number)} {thing}{'' if number == 1 else 's'}"
-
-
-def quoted(prompt: EncodedPrompt, place: int) -> str:
-    """Return a position's label for a sentence in Markdown."""
-    return f"*{for_markdown(shortened(prompt.labels[place]))}*"
 
 
 def picture_over_numbers(

@@ -104,8 +104,7 @@ def split(choice: Choice) -> None:
     except ValueError as error:
         st.warning(
             f"{width} / {heads} = {written(width / heads, 2)}: the coordinates cannot be shared out evenly. So the "
-            f"model "
-            f"refuses, in the words of its code: *{for_markdown(str(error))}*."
+            f"model refuses, in the words of its code: *{for_markdown(str(error))}*."
         )
         draw_split(width, heads)
     else:
@@ -243,8 +242,7 @@ def one_vector(choice: Choice) -> None:
         f"Add 1 to the fourth number. The two coordinates of head 1 then change by "
         f"{written(change['slice, head 1'], 3)} in "
         f"all with the slice, and by {written(change['projection, head 1'], 3)} with the projection. A slice is the "
-        f"projection "
-        "whose rows are one-hot."
+        "projection whose rows are one-hot."
     )
 
 
@@ -307,10 +305,8 @@ def message(choice: Choice) -> None:
     say(
         f"Made of {'scores' if scaled else 'dot products without the scale'}, the largest of {course.SPREAD_KEYS} "
         f"weights is {written(drawn['largest'], 2)} on average. A weight w lets w (1 − w) of a gradient pass: on "
-        f"average "
-        f"{written(drawn['passes'], 3)} here, and never more than {short(course.MOST_THAT_PASSES)}. When that is near "
-        f"0, the "
-        "softmax is saturating."
+        f"average {written(drawn['passes'], 3)} here, and never more than {short(course.MOST_THAT_PASSES)}. When "
+        "that is near 0, the softmax is saturating."
     )
     st.markdown("**Why minus infinity, and why before the softmax?**")
     way = address.segments("mask_way", "Hide later keys")
@@ -454,8 +450,7 @@ def say_redundancy(stored: dict) -> None:
     redundant = together.singles < together.all_off
     say(
         f"The {stored['heads']} increases add up to {written(together.singles, 3)}; with all heads off the loss rises "
-        f"by "
-        f"{written(together.all_off, 3)}. "
+        f"by {written(together.all_off, 3)}. "
         + ("While one is off, the others make up for part of it. That is redundancy." if redundant else "")
     )
     pair = cheapest_pair(stored)
@@ -514,8 +509,7 @@ def cost(choice: Choice) -> None:
         f"Training keeps the weights of all layers for the gradient: {written(table.iloc[0, 2], 1)} MiB. Reading "
         f"alone needs "
         f"those of one layer at a time: {written(one_layer, 1)} MiB. Fused attention makes them piece by piece and "
-        f"keeps "
-        "neither. It does not change the cache."
+        "keeps neither. It does not change the cache."
     )
     say(
         f"Scores and weighted sums take {written(operations / 1e9, 1)} billion multiplications and additions, "

@@ -56,13 +56,11 @@ def weight_heatmaps(
     *,
     scale: Scale,
     query: int,
-    first_token: FirstToken = "shown",
 ) -> go.Figure:
     """Draw one heatmap a head, all on one colour scale; row = query, column = key, masked cells empty.
 
     `weights` (H, n, n); `labels` (n,) all different, since they are the categories of the axes; `heads` the
-    heads to draw, from 0; `query` the row to mark. The first token's column can be left out, which the colour
-    bar then says.
+    heads to draw, from 0; `query` the row to mark.
     """
     n = len(labels)
     names = [for_plotly(label) for label in labels]
@@ -73,13 +71,8 @@ def weight_heatmaps(
     gap = 1 if n <= 24 else 0  # between cells
     label_step = -(-n * LABEL_PIXELS // panel)
     shown = np.where(np.tril(np.ones((n, n), bool)), weights[heads], np.nan)
-    if first_token != "shown":
-        shown[:, :, 0] = np.nan
-    if first_token == "left out, rest scaled up":
-        rest = np.nansum(shown, axis=2, keepdims=True)
-        shown = np.divide(shown, rest, out=np.full_like(shown, np.nan), where=rest > 0)
     # The first row has one key and weight 1 in every prompt; it would set the largest everywhere.
-    colour_axis = _colour_axis(shown[:, 1:], scale, first_token)
+    colour_axis = _colour_axis(shown[:, 1:], scale)
     values = np.log10(np.maximum(shown, LOG_FLOOR)) if scale == "logarithmic" else shown
 
     traces, layout = [], {}
@@ -159,19 +152,18 @@ def horizontal_bars(names: list[str], values: np.ndarray, axis_title: str, *, de
     return PlainFigure([bars], layout)
 
 
-def _colour_axis(shown: np.ndarray, scale: Scale, first_token: FirstToken) -> dict:
+def _colour_axis(shown: np.ndarray, scale: Scale) -> dict:
     """Return the colour axis for the weights `shown` and, beside its bar, what the colours mean."""
     bar = {"thickness": 12, "title": {"side": "right"}, "outlinewidth": 0}
     bar |= {"lenmode": "pixels", "len": PANEL_PIXELS, "y": 1, "yanchor": "top"}
-    left_out = "" if first_token == "shown" else f"<br>first token {first_token}"
     if scale == "logarithmic":
         ticks = [-4, -3, -2, -1, 0]
         bar |= {"tickvals": ticks, "ticktext": ["≤ 0.0001", "0.001", "0.01", "0.1", "1"]}
-        bar["title"] |= {"text": "weight, logarithmic" + left_out}
+        bar["title"] |= {"text": "weight, logarithmic"}
         return {"colorscale": WEIGHT_COLOURS, "cmin": -4, "cmax": 0, "colorbar": bar}
     largest = 1.0 if scale == "absolute" or not np.isfinite(shown).any() else float(np.nanmax(shown))
     span = "0 to 1" if scale == "absolute" else f"0 to {written(largest, 3)}, the largest"
-    bar["title"] |= {"text": f"weight, {span}{left_out}"}
+    bar["title"] |= {"text": f"weight, {span}"}
     return {"colorscale": WEIGHT_COLOURS, "cmin": 0, "cmax": largest, "colorbar": bar}
 
 
@@ -225,46 +217,6 @@ def _query_mark(place: int, query: int) -> dict:
     }
 
 
-def vector_bars(vectors: dict[str, np.ndarray], hue: str) -> go.Figure:
-    """Draw short vectors as rows of bars under each other, each row on its own scale around 0."""
-    traces, layout = [], {}
-    rows = len(vectors)
-    for place, (name, vector) in enumerate(vectors.items()):
-        axis = "" if place == 0 else str(place + 1)
-        y1, y0 = (1 - edge for edge in _panel(place, rows, gap=0.07))
-        reach = float(np.abs(vector).max()) * 1.1 or 1.0
-        traces.append(
-            {
-                "type": "bar",
-                "x": np.arange(1, len(vector) + 1),
-                "y": vector,
-                "xaxis": f"x{axis}",
-                "yaxis": f"y{axis}",
-                "marker": {"color": hue},
-                "hovertemplate": f"{name}, coordinate %{{x}}: %{{y:.5~g}}<extra></extra>",
-            }
-        )
-        layout[f"xaxis{axis}"] = {
-            "anchor": f"y{axis}",
-            "showticklabels": False,
-            "showgrid": False,
-            "fixedrange": True,
-            "range": [0.3, len(vector) + 0.7],
-        }
-        layout[f"yaxis{axis}"] = {
-            "anchor": f"x{axis}",
-            "domain": [y0, y1],
-            "range": [-reach, reach],
-            "tickvals": [0],
-            "ticktext": [name],
-            "fixedrange": True,
-            "automargin": True,
-            "zeroline": True,
-        }
-    layout |= {"height": 20 + 52 * rows, "margin": {"l": 8, "r": 8, "t": 4, "b": 4}, "showlegend": False}
-    return go.Figure({"data": traces, "layout": layout})
-
-
 def row_heatmap(rows: pd.DataFrame, scale: Scale) -> go.Figure:
     """Draw the weights of one query, a line for each head: index = head, columns = key labels."""
     values = rows.to_numpy(float)
@@ -284,7 +236,7 @@ def row_heatmap(rows: pd.DataFrame, scale: Scale) -> go.Figure:
     }
     step = -(-len(keys) // 40)
     layout = {
-        "coloraxis": _colour_axis(values, scale, "shown"),
+        "coloraxis": _colour_axis(values, scale),
         "xaxis": _axis(tuple(rows.columns), step, "key (looked at)"),
         "yaxis": _axis(tuple(rows.index), 1, "head") | {"autorange": "reversed"},
         "height": max(300, 110 + 26 * len(heads)),

@@ -26,7 +26,6 @@ def _registered() -> dict[str, Callable]:
         "tokens": component(
             "tokens", html='<div class="tokens"></div>', css=_text("tokens.css"), js=_text("tokens.js")
         ),
-        "cells": component("cells", js=_text("cells.js")),
         "address": component("address", js=_text("address.js")),
         "link": component("link", html=_LINK_HTML, css=_text("link.css"), js=_text("link.js")),
     }
@@ -39,20 +38,16 @@ def token_row(
     key: str,
     chosen: int | None,
     on_pick: Callable[[int], None],
-    shades: list[float | None] | None = None,
-    hue: str = "",
 ) -> None:
     """Draw the kept tokens as typed, each with a note below; pressing one calls `on_pick` with its index.
 
     The row runs in the direction of the text.
-    `shades` (n,) from 0 to 1 tint the tokens with `hue`; None leaves one as it is.
     """
     tokens = [
         {
             "typed": prompt.typed[i],
             "note": notes[i],
             "sort": "unknown" if prompt.ids[i] == UNK else "special" if prompt.positions[i] == 0 else "",
-            "shade": None if shades is None else shades[i],
             "hover": f"{prompt.labels[i]}: the model reads {prompt.tokens[i]}",
         }
         for i in range(len(prompt.ids))
@@ -64,7 +59,7 @@ def token_row(
 
     _registered()["tokens"](
         key=key,
-        data={"tokens": tokens, "chosen": chosen, "hue": hue, "direction": prompt.direction},
+        data={"tokens": tokens, "chosen": chosen, "direction": prompt.direction},
         on_picked_change=picked,
     )
 
@@ -72,16 +67,6 @@ def token_row(
 def id_notes(prompt: EncodedPrompt) -> list[str]:
     """Return each token's id as the note below it; an unknown word says so."""
     return [f"{SPECIALS[UNK]} {id_}" if id_ == UNK else str(id_) for id_ in prompt.ids]
-
-
-def heatmap_clicks(container: str, heads: list[int], on_pick: Callable[[int, int, int], None]) -> None:
-    """Call `on_pick(head, query, key)` when a cell of the heatmaps in the keyed `container` is clicked."""
-
-    def picked() -> None:
-        if (cell := st.session_state["cells"].picked) is not None:
-            on_pick(int(cell["head"]), int(cell["query"]), int(cell["key"]))
-
-    _registered()["cells"](key="cells", data={"container": container, "heads": heads}, on_picked_change=picked)
 
 
 def write_address(query: str, names: list[str]) -> None:

@@ -170,10 +170,15 @@ def held_off(heads: int) -> tuple[int, ...]:
 def held_look(prompt: EncodedPrompt, query: int, row: np.ndarray) -> Look:
     """Return how two models' picture is looked at; `row` (n,) is that of the query in the first of them."""
     reading = prompt.up_to(query)
-    first = len(reading.ids) - query - 1
-    key = held_key(reading, np.concatenate([np.zeros(first), row[: query + 1]]))
-    look = (address.held(name) for name in ("form", "scale", "first"))
-    return Look(query, 0, max(0, key - first), *look)
+    key = held_key(reading, np.concatenate([np.zeros(len(reading.ids) - query - 1), row[: query + 1]]))
+    return look_at(reading, query, key)
+
+
+def look_at(reading: EncodedPrompt, query: int, key: int, head: int = 0, *, large: bool = False) -> Look:
+    """Return how a picture is looked at; `key` counts among the positions of the query's own `reading`."""
+    first = len(reading.ids) - query - 1  # those that the picture no longer shows
+    form, scale, column = (address.held(name) for name in ("form", "scale", "first"))
+    return Look(query, head, max(0, key - first), form, scale, column, large)
 
 
 def choose_two_heads(a: Checkpoint, b: Checkpoint) -> tuple[int, int]:

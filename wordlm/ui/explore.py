@@ -21,9 +21,9 @@ from wordlm.ui.resources import Checkpoint
 
 ONE_READING = (
     "The picture now shows the matrices that one reading of the whole prompt makes, as the course prints them. "
-    "Training "
-    "supervised the last word alone. So an earlier word's row is not what the model does; in a long text it is nearly "
-    "even. Only the last row is the same in both views. All else on this page is of the chosen word's own reading."
+    "Training supervised the last word alone. So an earlier word's row is not what the model does; in a long text it "
+    "is nearly even. Only the last row is the same in both views. All else on this page is of the chosen word's "
+    "own reading."
 )
 _INVITED = "invited"
 MOST_NAMED = 16

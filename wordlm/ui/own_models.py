@@ -7,6 +7,7 @@ from typing import Any, BinaryIO, ClassVar
 
 import streamlit as st
 
+from wordlm.bundled import Trained
 from wordlm.checkpoints import open_checkpoint, save_model_npz
 from wordlm.jobs import Job
 from wordlm.models import LanguageModel, variant_of
@@ -22,8 +23,8 @@ _MODELS, _COUNT, _KEPT_AS, _DONE_WITH = "own_models", "own_models_made", "job_ke
 
 
 @dataclass(frozen=True)
-class Own:
-    """Which of a visitor's models: the same properties as those of `wordlm.bundled.Bundled`."""
+class Own(Trained):
+    """Which of a visitor's models."""
 
     choice: str
     """Its name in controls: "own 1"."""
@@ -35,19 +36,9 @@ class Own:
     is_own: ClassVar[bool] = True
 
     @property
-    def heads(self) -> int | None:
-        """None for an MLP, which has none."""
-        return self.variant.heads
-
-    @property
     def title(self) -> str:
         """In words: "own 1 (4 heads)"."""
         return f"{self.choice} ({self.variant.title})"
-
-    @property
-    def name(self) -> str:
-        """With its seed: "own 1 (4 heads), seed 11"."""
-        return f"{self.title}, seed {self.seed}"
 
     @property
     def file(self) -> str:

@@ -9,8 +9,6 @@ export default function ({ data, parentElement, setTriggerValue }) {
     button.className = `token ${token.sort}`;
     button.setAttribute("aria-pressed", i === data.chosen);
     button.title = token.hover;
-    if (token.shade !== null)
-      button.style.background = `color-mix(in srgb, ${data.hue} ${Math.round(token.shade * 45)}%, transparent)`;
     const word = document.createElement("b"), note = document.createElement("small");
     word.dir = "auto";
     note.dir = "ltr";

@@ -440,7 +440,7 @@ def _draw_heads(job: Job, live: bool) -> None:
     st.caption(f"After {counted(step, 'update')}.{_is_it_kept(step, kept)}")
     with st.container(key="heads_many" if len(weights) > 1 else "heads_one"):
         st.plotly_chart(picture, key="heatmaps", config=MENU, alt=f"Attention weights after {step} updates")
-    heads_in_words(weights[:, last], prompt, len(prompt.ids))
+    heads_in_words(weights[:, last], prompt)
     if not live:
         alt = "Weights of the last word, one row a head"
         in_numbers("last_row", lambda: number_table(last_row_table(job, step), index=True, alt=alt))
