@@ -2,6 +2,8 @@ from wordlm.ui.shell import inside_app
 
 inside_app()
 
+from typing import Any
+
 import streamlit as st
 
 from wordlm.ablation import next_word_effect, switches, word_effect
@@ -11,6 +13,7 @@ from wordlm.inspection import next_probabilities, next_words, rank_of, shape_tab
 from wordlm.starts import EXAMPLES
 from wordlm.ui import address, blocks, charts, components, controls
 from wordlm.ui import explore as view
+from wordlm.ui.block import block_picture
 from wordlm.ui.glossary import explain
 from wordlm.ui.heads import heads_picture, panes_of
 from wordlm.ui.resources import inspection_of, model_of, probabilities_of, rows_drawn_of, vocabulary_of
@@ -31,6 +34,12 @@ query = controls.held_query(prompt)
 reading = prompt.up_to(query)
 probabilities = probabilities_of(chosen, reading.ids)
 words = next_words(probabilities, vocab)
+
+
+
+def pressed(came: dict[str, Any]) -> None:
+    controls.choose_in_picture(prompt, came)
+
 
 if not has_heads:
     view.say_odd_words(prompt)
@@ -69,17 +78,22 @@ else:
     if whole is not None:
         explain(view.ONE_READING)
     first = len(reading.ids) - query - 1  # of the reading's words, those that the picture no longer shows
+    look = controls.look_at(reading, query, key, head, large=presenting)
     with picture:
-        heads_picture(
-            prompt,
-            rows.weights if whole is None else whole.weights,
-            panes_of(chosen.heads, off),
-            controls.look_at(reading, query, key, head, large=presenting),
-            words.head(8).rename(columns={"probability": "before"}),
-            lambda came: controls.choose_in_picture(prompt, came),
-            scores=inspection.scores[:, -1, first:] if whole is None else whole.scores[:, query, : query + 1],
-            beyond=rows.beyond[:, query],
-        )
+        if look.form == "model":
+            seen = after if off else probabilities
+            block_picture([chosen], prompt, choice.text, look, off, seen, inspection.weights[:, -1], pressed)
+        else:
+            heads_picture(
+                prompt,
+                rows.weights if whole is None else whole.weights,
+                panes_of(chosen.heads, off),
+                look,
+                words.head(8).rename(columns={"probability": "before"}),
+                pressed,
+                scores=inspection.scores[:, -1, first:] if whole is None else whole.scores[:, query, : query + 1],
+                beyond=rows.beyond[:, query],
+            )
 
 if not presenting:
     one_weight, in_numbers, what_next, shapes = address.tabs("tab")

@@ -133,7 +133,7 @@ PARAMETERS: dict[str, Parameter] = {
     "key": OneOf(None, LARGEST),
     "head": OneOf(None, "1"),
     "without": Several(()),
-    "form": OneOf(("cells", "lines"), "cells"),
+    "form": OneOf(("cells", "lines", "model"), "cells"),
     "scale": OneOf(get_args(Scale), get_args(Scale)[0]),
     "first": OneOf(get_args(FirstToken), "shown"),
     "one_reading": Switch(),

@@ -3,6 +3,7 @@
 They receive words as data and write them with `textContent`, so nothing that a visitor types is ever markup.
 """
 
+import re
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -16,6 +17,27 @@ _LINK_HTML = '<button type="button">Copy link</button><p role="status"></p>'
 
 def _text(name: str) -> str:
     return Path(__file__).with_name(name).read_text(encoding="utf-8")
+
+
+_IMPORT = re.compile(r'^import \{[^}]*\} from "\./([\w.]+)";\n', re.MULTILINE)
+
+
+def module(name: str) -> str:
+    """Return a script with those that it imports, each once and before its first use.
+
+    A component's script comes to the browser as one text, which has no address that another could be imported from.
+    """
+    found: dict[str, str] = {}
+
+    def collect(script: str) -> None:
+        source = _text(script)
+        for imported in _IMPORT.findall(source):
+            if imported not in found:
+                collect(imported)
+        found[script] = _IMPORT.sub("", source)
+
+    collect(name)
+    return "\n".join(found.values())
 
 
 @st.cache_resource(show_spinner=False)

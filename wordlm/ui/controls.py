@@ -202,6 +202,8 @@ def choose_in_picture(prompt: EncodedPrompt, came: dict[str, Any]) -> None:
         address.choose("head", str(head + 1))
     if isinstance(head := came.get("toggled"), int):
         address.choose("without", sorted({*address.chosen("without")} ^ {str(head + 1)}))
+    if isinstance(text := came.get("prompt"), str):
+        address.choose("prompt", text)
     for name in ("form", "scale", "first", "word"):
         if isinstance(value := came.get(name), str):
             address.choose(name, value)

@@ -145,7 +145,7 @@ function controls({ data, choose }) {
     ]),
   ]);
   return element("div", { className: "controls" }, [
-    group("form", "See them as", { cells: "cells", lines: "lines" }),
+    group("form", "See them as", data.compared ? { cells: "cells", lines: "lines" } : { cells: "cells", lines: "lines", model: "the whole model" }),
     menu,
   ]);
 }

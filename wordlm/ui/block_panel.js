@@ -1,0 +1,186 @@
+// What opens below the picture: one matrix in large, or who made a word likely.
+
+import { HUES, channels, element, number, shownWord, signedNumber } from "./drawing.js";
+import { matrix } from "./block_stages.js";
+import { reading, shareDifference, shares } from "./forward.js";
+
+/** Return a matrix in large; the cell under the pointer or the arrow keys says what it is and what it was made from. */
+export function matrixPanel(view, { name, head }, { width, hues, close }) {
+  const one = matrix(view, name, head);
+  const long = one.rows === 1 && one.columns > 64; // a long row is broken into lines of 64
+  const columns = long ? 64 : one.columns, rows = long ? Math.ceil(one.columns / 64) : one.rows;
+  const labels = long ? Array.from({ length: rows }, (_, row) => `from ${64 * row + 1}`) : one.rowNames;
+  const side = 92;
+  const cell = { width: Math.min(26, Math.max(3, (width - side - 8) / columns)), height: rows > 24 ? 11 : 17 };
+  const ratio = window.devicePixelRatio || 1;
+  const canvas = element("canvas", {
+    width: Math.round(columns * cell.width * ratio),
+    height: Math.round(rows * cell.height * ratio),
+    style: { width: `${columns * cell.width}px`, height: `${rows * cell.height}px` },
+    tabIndex: 0,
+    aria: { role: "img", label: `${one.title}. The arrow keys move from cell to cell.` },
+    data: { focus: "matrix" },
+  });
+  const context = canvas.getContext("2d");
+  context.scale(ratio, ratio);
+  let most = 1e-9;
+  for (let i = 0; i < one.rows * one.columns; i++) most = Math.max(most, Math.abs(one.values[one.from + i]));
+  const at = (row, column) => (long ? [0, 64 * row + column] : [row, column]);
+  const hueOf = (row, column) => {
+    if (one.heads === null) return HUES.plain;
+    if (one.heads !== "each") return hues[one.heads];
+    return hues[one.rows > 1 ? row : Math.floor(column / view.model.messageWidth)];
+  };
+  const paint = (chosen) => {
+    context.clearRect(0, 0, columns * cell.width, rows * cell.height);
+    for (let row = 0; row < rows; row++)
+      for (let column = 0; column < columns; column++) {
+        const [r, c] = at(row, column);
+        const value = one.values[one.from + r * one.columns + c];
+        const rgb = channels(value > 0 ? hueOf(r, c) : HUES.below);
+        context.fillStyle = `rgb(${rgb.join(" ")} / ${Math.abs(value) / most})`;
+        context.fillRect(column * cell.width, row * cell.height, cell.width - (cell.width > 5 ? 1 : 0), cell.height - 1);
+      }
+    if (!chosen) return;
+    context.strokeStyle = HUES.query;
+    context.lineWidth = 2;
+    context.strokeRect(chosen[1] * cell.width, chosen[0] * cell.height, cell.width, cell.height);
+  };
+  const line = element("p", { className: "cell-said", aria: { role: "status" } });
+  let chosen = [0, 0];
+  const say = (row, column) => {
+    if (row < 0 || column < 0 || row >= rows || column >= columns) return;
+    chosen = [row, column];
+    paint(chosen);
+    line.textContent = one.say(...at(row, column));
+  };
+  const place = (event) => [Math.floor(event.offsetY / cell.height), Math.floor(event.offsetX / cell.width)];
+  canvas.onpointermove = (event) => say(...place(event));
+  canvas.onclick = canvas.onpointermove;
+  canvas.onkeydown = (event) => {
+    const [down, right] = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key] ?? [];
+    if (down === undefined) return;
+    event.preventDefault();
+    event.stopPropagation();
+    say(chosen[0] + down, chosen[1] + right);
+  };
+  say(Math.max(0, rows - 1), 0);
+  return element("section", { className: "panel", aria: { label: one.title } }, [
+    header(`${one.title} (${one.rows} × ${one.columns})`, close),
+    line,
+    element("div", { className: "large" }, [
+      element("div", { className: "row-names", style: { width: `${side}px` }, aria: { hidden: true } },
+        labels.map((label) => element("bdi", { textContent: label, style: { height: `${cell.height}px`, fontSize: `${Math.min(12, cell.height)}px` } }))),
+      canvas,
+    ]),
+    element("p", { className: "dim", textContent: `Hue: above 0. Grey: below 0. The deeper, the further; the deepest is ${number(most)} from 0.` }),
+  ]);
+}
+
+/**
+ * Return who made a word likely: its logit as an exact sum of signed shares, beside what happens without each head.
+ *
+ * `versus` is a second word whose shares are taken off, or null; `choose` is called with another one.
+ */
+export function sharesPanel(view, { word, versus }, { hues, close, append, compare, others }) {
+  const { model, read, prompt, itos } = view;
+  const n = read.ids.length;
+  const found = sharesOf(view, word, versus);
+  const logit = read.logits[word] - (versus === null ? 0 : read.logits[versus]);
+  const name = shownWord(itos[word]), second = versus === null ? "" : shownWord(itos[versus]);
+  const what = versus === null ? `the score (logit) of ${name}` : `the score of ${name} less that of ${second}`;
+  const heads = Array.from({ length: model.heads }, (_, head) => {
+    let sum = found.replaced[head];
+    for (let j = 0; j < n; j++) sum += found.pairs[head * n + j];
+    return { head, sum, without: read.headsOn[head] ? changeWithout(view, head, word, versus) : null };
+  });
+  const rows = [
+    ...heads.map(({ head, sum, without }) => ({ title: `head ${head + 1}`, hue: hues[head], sum, without })),
+    { title: `${shownWord(prompt.typed[n - 1])} itself`, hue: HUES.query, sum: found.own, without: null },
+    { title: "the same for every text", hue: HUES.below, sum: found.biases, without: null },
+  ];
+  const reach = Math.max(...rows.flatMap(({ sum, without }) => [Math.abs(sum), Math.abs(without ?? 0)]));
+  const parted = heads.filter(({ sum, without }) => without !== null && Math.sign(sum) !== Math.sign(-without) && Math.max(Math.abs(sum), Math.abs(without)) > 0.05);
+  const bar = (value, hue, className = "") => {
+    const size = (50 * Math.abs(value)) / reach;
+    return element("i", { className, style: { background: hue, width: `${size}%`, left: `${value < 0 ? 50 - size : 50}%` } });
+  };
+  const select = element("select", { data: { focus: "versus" }, onchange: (event) => compare(event.target.value === "" ? null : Number(event.target.value)) }, [
+    element("option", { value: "", textContent: "no other word" }),
+    ...others.filter((id) => id !== word).map((id) => element("option", { value: id, textContent: itos[id], selected: id === versus })),
+  ]);
+  const difference = Math.abs(found.total - logit);
+  return element("section", { className: "panel shares", aria: { label: `Who made ${name} likely?` } }, [
+    header(versus === null ? `Who made ${name} likely?` : `Why ${name} rather than ${second}?`, close),
+    element("p", {}, [
+      `Each head's part of ${what}, ${number(logit, 2)}. The lines above now show the part of every word: blue for, orange against. `,
+    ]),
+    element("div", { className: "tools" }, [
+      element("label", {}, ["Compare with ", select]),
+      append && element("button", { type: "button", className: "act", textContent: `Append ${name} and go on`, data: { focus: "append-word" }, onclick: append }),
+    ].filter(Boolean)),
+    element("table", {}, [
+      element("thead", {}, [element("tr", {}, ["", "its share", "", "without it, the score changes by"].map((text) => element("th", { textContent: text, scope: "col" })))]),
+      element("tbody", {}, rows.map(({ title, hue, sum, without }) => element("tr", {}, [
+        element("th", { scope: "row" }, [element("i", { style: { background: hue } }), title]),
+        element("td", { textContent: signedNumber(sum) }),
+        element("td", { className: "bars" }, [element("span", {}, [bar(sum, sum > 0 ? HUES.for : HUES.against)])]),
+        element("td", { textContent: without === null ? "" : signedNumber(without) }),
+      ]))),
+      element("tfoot", {}, [element("tr", {}, [
+        element("th", { scope: "row", textContent: "sum" }),
+        element("td", { textContent: number(found.total, 4) }),
+        element("td", { textContent: difference < 1e-4 ? `✓ the model's own score is ${number(logit, 4)}` : `✗ the model's own score is ${number(logit, 4)}` }),
+        element("td"),
+      ])]),
+    ]),
+    element("p", { className: "dim" }, [
+      "Exact for the hidden units that are open in this reading. It is not what would happen without the head: then other units open. ",
+      parted.length ? `They part for ${parted.map(({ head }) => `head ${head + 1}`).join(" and ")}.` : "Here both have the same sign for every head that counts.",
+    ]),
+    pairsTable(view, found, hues),
+  ]);
+}
+
+/** Return the shares of a word's logit, less those of another where there is one. */
+export function sharesOf({ model, read }, word, versus) {
+  const found = shares(model, read, word);
+  return versus === null ? found : shareDifference(found, shares(model, read, versus));
+}
+
+function changeWithout({ model, read, ids }, head, word, versus) {
+  const headsOn = read.headsOn.map((on, h) => on && h !== head);
+  const { logits } = reading(model, ids, { headsOn });
+  const of = (scores) => scores[word] - (versus === null ? 0 : scores[versus]);
+  return of(logits) - of(read.logits);
+}
+
+function pairsTable({ model, read, prompt }, found, hues) {
+  const n = read.ids.length;
+  const heads = Array.from({ length: model.heads }, (_, head) => head);
+  const all = (cells) => cells.reduce((sum, cell) => sum + cell, 0);
+  return element("details", { data: { open: "pairs" } }, [
+    element("summary", { textContent: "Every head and word in numbers", data: { focus: "pairs" } }),
+    element("div", { className: "scroll" }, [element("table", {}, [
+      element("thead", {}, [element("tr", {}, ["word", ...heads.map((head) => `head ${head + 1}`), "sum"].map((text) => element("th", { textContent: text, scope: "col" })))]),
+      element("tbody", {}, Array.from({ length: n }, (_, j) => {
+        const cells = heads.map((head) => found.pairs[head * n + j]);
+        return element("tr", {}, [
+          element("th", { scope: "row" }, [element("bdi", { textContent: prompt.labels[j] })]),
+          ...[...cells, all(cells)].map((cell) => element("td", { textContent: signedNumber(cell) })),
+        ]);
+      })),
+      element("tfoot", {}, [element("tr", {}, [
+        element("th", { scope: "row", textContent: "sum" }),
+        ...[...heads.map((head) => all(found.pairs.subarray(head * n, (head + 1) * n))), all(found.pairs)].map((cell) => element("td", { textContent: signedNumber(cell) })),
+      ])]),
+    ])]),
+  ]);
+}
+
+function header(text, close) {
+  return element("header", {}, [
+    element("h4", { textContent: text }),
+    element("button", { type: "button", className: "act", textContent: "Close", data: { focus: "close" }, onclick: close }),
+  ]);
+}

@@ -1,0 +1,438 @@
+// The picture of one model reading one prompt. The text runs down, the model runs right: words, embeddings, a lane a
+// head, and what follows for the chosen word alone. All columns share the rows of the words.
+//
+// What is a matrix is drawn on a canvas, what connects is SVG, what is read or pressed is HTML above both.
+
+import { HUES, channels, drawn, element, number, shownWord } from "./drawing.js";
+import { nextWords } from "./forward.js";
+import { looksMostAt, matrix, sayPair, stepOf } from "./block_stages.js";
+
+const NARROW = 760;
+const SHOWN_NEXT = 8;
+const SPLIT_MS = 700;
+
+const clamp = (value, low, high) => Math.min(high, Math.max(low, value));
+
+/**
+ * Return where everything stands, in pixels: { narrow, rowHeight, top, bottom, height, names, embedding, lanes, right }.
+ *
+ * `lanes` are [{ head, x, width, strip, from, to }]: a lane with the strips of its keys and values, as wide as `strip`
+ * (0 where there is no room), and between `from` and `to` the lines. On a narrow screen there is the chosen head's alone.
+ */
+export function layoutOf({ width, room, n, heads, chosen }) {
+  const narrow = width < NARROW;
+  const rowHeight = clamp(room / n, narrow ? 9 : 7.4, 34);
+  const top = 92;
+  const names = { x: 0, width: narrow ? 92 : 128 };
+  const embedding = { x: names.width + 4, width: narrow ? 48 : 84 };
+  const rightWidth = narrow ? width - 8 : clamp(width * 0.24, 260, 340);
+  const from = embedding.x + embedding.width + (narrow ? 14 : 30);
+  const to = narrow ? width - 4 : width - rightWidth - 36;
+  const bottom = top + n * rowHeight;
+  const right = { x: narrow ? 4 : width - rightWidth, y: narrow ? bottom + 58 : 0, width: rightWidth };
+  const height = Math.max(right.y + 262 + SHOWN_NEXT * 22, bottom + 48);
+  return { width, narrow, rowHeight, top, bottom, height, names, embedding, right, lanes: lanesOf(heads, chosen, from, to, narrow) };
+}
+
+function lanesOf(heads, chosen, from, to, narrow) {
+  if (heads === null) return [];
+  const total = to - from;
+  if (narrow) return [lane(chosen, from, total)];
+  const gap = heads > 4 ? 8 : 22;
+  const even = (total - gap * (heads - 1)) / heads;
+  const wide = even >= 100 ? even : Math.min(190, total * 0.4);
+  const others = heads === 1 ? 0 : (total - gap * (heads - 1) - wide) / (heads - 1);
+  let x = from;
+  return Array.from({ length: heads }, (_, head) => {
+    const width = head === chosen ? wide : others;
+    x += width + gap;
+    return lane(head, x - width - gap, width);
+  });
+}
+
+function lane(head, x, width) {
+  const strip = width < 50 ? 0 : Math.min(90, width * 0.27);
+  return { head, x, width, strip, from: x + strip + 4, to: x + width - strip - 4 };
+}
+
+/** Return lanes on their way from those of another number of heads: each starts as its part of the lane it came from. */
+export function lanesBetween(before, after, share) {
+  return after.map((one, place) => {
+    const [x, width] = part(before, place / after.length, (place + 1) / after.length);
+    const mixed = lane(one.head, x + (one.x - x) * share, width + (one.width - width) * share);
+    return mixed;
+  });
+}
+
+/** Return the x and the width of a part of lanes side by side, given by two shares of their number. */
+function part(lanes, first, last) {
+  const at = (share) => {
+    const place = Math.min(lanes.length - 1, Math.floor(share * lanes.length + 1e-9));
+    return lanes[place].x + (share * lanes.length - place) * lanes[place].width;
+  };
+  return [at(first), Math.max(2, at(last) - at(first))];
+}
+
+/** Draw a matrix into a box, a cell a value: the hue where it is above 0, grey below, the deeper the further from 0. */
+function drawCells(context, { rows, columns, values, from }, box, rgb, { alphas = null, reach = null } = {}) {
+  const most = reach ?? furthest(values, from, rows * columns);
+  const below = channels(HUES.below), image = new ImageData(columns, rows);
+  for (let cell = 0; cell < rows * columns; cell++) {
+    const value = values[from + cell];
+    const colour = value > 0 ? rgb(cell) : below;
+    image.data.set(colour, 4 * cell);
+    image.data[4 * cell + 3] = (255 * Math.min(1, Math.abs(value) / most) * (alphas ? alphas[Math.floor(cell / columns)] : 1));
+  }
+  const small = new OffscreenCanvas(columns, rows);
+  small.getContext("2d").putImageData(image, 0, 0);
+  context.imageSmoothingEnabled = false;
+  context.drawImage(small, box.x, box.y, box.width, box.height);
+}
+
+function furthest(values, from, count) {
+  let most = 1e-9;
+  for (let i = from; i < from + count; i++) most = Math.max(most, Math.abs(values[i]));
+  return most;
+}
+
+/**
+ * Return a picture in an element: { show, layout }. `actions` has what a press does: query(place | null),
+ * hover(place | null), head(head), toggle(head), word(id), stage(name, head), scores(head, key).
+ */
+export function createPicture(root, actions) {
+  const canvas = element("canvas", { className: "cells", aria: { hidden: true } });
+  const links = drawn("svg", { class: "links", "aria-hidden": "true" });
+  const words = element("div", { className: "words", aria: { role: "group", label: "Words" } });
+  const titles = element("div", { className: "titles" });
+  const next = element("section", { className: "next" });
+  const tip = element("p", { className: "tip", hidden: true });
+  const board = element("div", { className: "board" }, [canvas, links, titles, words, next, tip]);
+  root.replaceChildren(board);
+
+  let regions = []; // what a pointer over the canvas meets: { box, matrix, stage, head }
+  let drawnWords = "", lanes = null, moving = 0, last = null;
+
+  const meet = (event) => {
+    const bounds = board.getBoundingClientRect();
+    const [x, y] = [event.clientX - bounds.left, event.clientY - bounds.top];
+    const region = regions.find(({ box }) => x >= box.x && x < box.x + box.width && y >= box.y && y < box.y + box.height);
+    if (!region) return null;
+    const row = Math.floor(((y - region.box.y) / region.box.height) * region.rows);
+    const column = Math.floor(((x - region.box.x) / region.box.width) * region.columns);
+    return { ...region, row, column, x, y };
+  };
+  const tell = (event) => {
+    const met = event.target.closest?.(".words, .next, button, input") ? null : meet(event);
+    tip.hidden = !met;
+    board.style.cursor = met ? "pointer" : "";
+    if (!met) return;
+    tip.textContent = met.say(met.row, met.column);
+    const [wide, high] = [board.clientWidth, board.clientHeight];
+    tip.style.left = `${clamp(met.x + 14, 0, Math.max(0, wide - tip.offsetWidth))}px`;
+    tip.style.top = `${met.y + 18 + tip.offsetHeight > high ? met.y - 12 - tip.offsetHeight : met.y + 18}px`;
+  };
+  board.addEventListener("pointermove", tell);
+  board.addEventListener("pointerleave", () => { tip.hidden = true; });
+  board.addEventListener("click", (event) => {
+    if (event.target.closest("button, input, .next")) return;
+    const met = meet(event);
+    if (met?.press) met.press(met.row, met.column);
+  });
+
+  /** Draw a view; `state` says what is chosen, `hues` are the heads'. */
+  function show(view, state, { width, room, hues }) {
+    const heads = view.model.kind === "mlp" ? null : view.model.heads;
+    const shown = view.whole.ids.length;
+    const layout = layoutOf({ width, room, n: shown, heads, chosen: view.head });
+    const from = lanes;
+    cancelAnimationFrame(moving);
+    const splits = from?.length && layout.lanes.length && from.length !== layout.lanes.length && !layout.narrow && last?.narrow === false;
+    last = layout;
+    if (splits && !matchMedia("(prefers-reduced-motion: reduce)").matches) {
+      const begun = performance.now();
+      const frame = (now) => {
+        const share = clamp((now - begun) / SPLIT_MS, 0, 1);
+        lanes = lanesBetween(from, layout.lanes, 1 - (1 - share) ** 3);
+        paint(view, state, { ...layout, lanes: share < 1 ? lanes : layout.lanes }, hues);
+        if (share < 1) moving = requestAnimationFrame(frame);
+        else lanes = layout.lanes;
+      };
+      frame(begun);
+      return;
+    }
+    lanes = layout.lanes;
+    paint(view, state, layout, hues);
+  }
+
+  function paint(view, state, layout, hues) {
+    board.style.width = `${layout.width}px`;
+    board.style.height = `${layout.height}px`;
+    board.classList.toggle("narrow", layout.narrow);
+    regions = [];
+    drawWords(view, layout);
+    drawMatrices(view, state, layout, hues);
+    drawLinks(view, state, layout, hues);
+    drawTitles(view, state, layout, hues);
+    drawNext(view, state, layout);
+  }
+
+  // The words are made anew only when they change: one that is made anew under the pointer would be entered again.
+  function drawWords(view, layout) {
+    const { whole, query } = view;
+    const turns = layout.rowHeight < 12.5; // two columns by turns, so that each word has the height of two rows
+    const name = JSON.stringify([whole.labels, layout.rowHeight, layout.names]);
+    if (name !== drawnWords) {
+      drawnWords = name;
+      const font = turns ? 10.5 : Math.min(15, layout.rowHeight * 0.72);
+      const width = turns ? layout.names.width / 2 : layout.names.width;
+      words.replaceChildren(...whole.typed.map((typed, i) =>
+        element("button", {
+          type: "button",
+          className: "word",
+          title: `${whole.labels[i]}: the model reads ${whole.tokens[i]}`,
+          aria: { label: whole.labels[i] },
+          data: { word: i, focus: `word-${i}` },
+          style: {
+            top: `${layout.top + (i + 0.5) * layout.rowHeight}px`,
+            left: `${layout.names.x + (turns && i % 2 ? width : 0)}px`,
+            width: `${width}px`,
+            fontSize: `${font}px`,
+          },
+          onpointerenter: (event) => { if (event.pointerType === "mouse") actions.hover(i); },
+          onpointerleave: (event) => { if (event.pointerType === "mouse") actions.hover(null); },
+          onclick: () => actions.query(i),
+          onkeydown: (event) => moveAmong(event, i, whole.ids.length),
+        }, [element("bdi", { textContent: typed })])));
+    }
+    for (const [i, word] of Array.from(words.children).entries()) {
+      word.classList.toggle("later", i > query);
+      word.setAttribute("aria-pressed", String(i === query));
+      word.tabIndex = i === query ? 0 : -1;
+    }
+  }
+
+  function moveAmong(event, place, n) {
+    const to = { ArrowUp: place - 1, ArrowLeft: place - 1, ArrowDown: place + 1, ArrowRight: place + 1, Home: 0, End: n - 1 }[event.key];
+    if (to === undefined) return;
+    event.preventDefault();
+    event.stopPropagation();
+    words.children[clamp(to, 0, n - 1)].focus();
+  }
+
+  function drawMatrices(view, state, layout, hues) {
+    const ratio = window.devicePixelRatio || 1;
+    canvas.width = Math.round(layout.width * ratio);
+    canvas.height = Math.round(layout.height * ratio);
+    const context = canvas.getContext("2d");
+    context.scale(ratio, ratio);
+    const { model, read, query } = view;
+    const n = read.ids.length, shown = query + 1, beyond = n - shown; // words that are read but no longer shown
+    const rowsOf = (one) => ({ ...one, rows: shown, from: one.from + beyond * one.columns });
+    const box = (x, width, rows = shown) => ({ x, y: layout.top, width, height: rows * layout.rowHeight });
+    const plain = channels(HUES.plain), hue = hues.map(channels);
+    const alpha = (name) => {
+      context.globalAlpha = state.step && stepOf(model, name) > state.step ? 0.06 : 1;
+    };
+    const put = (one, where, rgb, options = {}, stage = one.name, head = view.head) => {
+      alpha(one.name);
+      drawCells(context, one, where, rgb, options);
+      regions.push({ box: where, rows: one.rows, columns: one.columns, say: options.say ?? one.say, press: () => actions.stage(stage, head) });
+    };
+    const frame = (where, colour, width = 1.5) => {
+      context.globalAlpha = 1;
+      context.strokeStyle = colour;
+      context.lineWidth = width;
+      context.strokeRect(where.x, where.y, where.width, where.height);
+    };
+
+    const embedding = matrix(view, "embedding");
+    const shift = (say) => (row, column) => say(row + beyond, column);
+    put(rowsOf(embedding), box(layout.embedding.x, layout.embedding.width), () => plain, { say: shift(embedding.say) });
+    for (const one of layout.lanes) {
+      const { head } = one, off = !read.headsOn[head];
+      const faint = (off ? 0.25 : 1) * (state.alone && head !== view.head ? 0.15 : 1);
+      const keys = matrix(view, "keys", head), values = matrix(view, "values", head);
+      const messages = { ...matrix(view, "messages"), rows: 1, from: head * model.messageWidth };
+      if (one.strip) {
+        put(rowsOf(keys), box(one.x, one.strip), () => hue[head], { say: shift(keys.say), alphas: new Float32Array(shown).fill(faint) }, "keys", head);
+        // A value that hardly counts is faint, since it is handed on by its weight.
+        const alphas = Float32Array.from({ length: shown }, (_, j) => faint * (state.step === 3 ? 1 : 0.12 + 0.88 * Math.sqrt(read.weights[head * n + beyond + j])));
+        put(rowsOf(values), box(one.to + 4, one.strip), () => hue[head], { say: shift(values.say), alphas }, "values", head);
+        const queries = { ...matrix(view, "queries"), rows: 1, from: head * model.headWidth };
+        const where = { x: one.x, y: layout.bottom + 10, width: one.width - one.strip - 4, height: 10 };
+        put(queries, where, () => hue[head], { say: (_, k) => matrix(view, "queries").say(head, k), alphas: [faint] }, "queries", head);
+      }
+      put(messages, { x: one.x, y: layout.top - 26, width: one.width, height: 12 }, () => hue[head], { say: (_, k) => matrix(view, "messages").say(head, k), alphas: [faint] }, "messages", head);
+      regions.push({
+        box: { x: one.from, y: layout.top, width: one.to - one.from, height: shown * layout.rowHeight },
+        rows: shown,
+        columns: 1,
+        say: (row) => sayPair(view, head, row + beyond),
+        press: (row) => actions.pair(head, row),
+      });
+    }
+    // Between rows a hair of the page, so that each word has its own line.
+    context.globalAlpha = 1;
+    if (layout.rowHeight > 5)
+      for (let j = 0; j <= shown; j++) {
+        const gap = layout.rowHeight > 12 ? 4 : 1.4;
+        context.clearRect(0, layout.top + j * layout.rowHeight - gap / 2, layout.lanes.length ? layout.lanes.at(-1).x + layout.lanes.at(-1).width + 2 : layout.embedding.x + layout.embedding.width + 2, gap);
+      }
+    frame({ x: layout.embedding.x - 1, y: layout.top + query * layout.rowHeight, width: layout.embedding.width + 2, height: layout.rowHeight }, HUES.query);
+
+    for (const [name, y, height] of rightRows(model, layout)) {
+      const one = matrix(view, name);
+      const rgb = name === "beside" ? (cell) => hue[Math.floor(cell / model.messageWidth)] : () => plain;
+      put(one, { x: layout.right.x, y, width: layout.right.width, height }, rgb, {}, name);
+      frame({ x: layout.right.x, y, width: layout.right.width, height }, name === "word" ? HUES.query : "rgb(128 128 128 / 0.5)", 1);
+    }
+  }
+
+  function drawLinks(view, state, layout, hues) {
+    const { model, read, query } = view;
+    const n = read.ids.length, beyond = n - query - 1;
+    links.setAttribute("width", layout.width);
+    links.setAttribute("height", layout.height);
+    const middle = (j) => layout.top + (j + 0.5) * layout.rowHeight;
+    const group = (step, children) => drawn("g", {
+      class: `${state.step && step > state.step ? "later" : ""} ${state.step === step ? "now" : ""}`,
+    }, children);
+    const scored = [], weighed = [], handed = [], messages = [], added = [];
+    const shares = state.lines === "shares" && view.shares ? view.shares.pairs : null;
+    const largest = shares ? shares.reduce((most, share) => Math.max(most, Math.abs(share)), 1e-9) : 1;
+    const thickest = clamp(layout.rowHeight * 0.8, 5, 11);
+    for (const [place, one] of layout.lanes.entries()) {
+      const { head } = one;
+      if (!read.headsOn[head] || (state.alone && head !== view.head)) continue;
+      const [x0, y0] = [one.to, middle(query)];
+      if (one.strip)
+        scored.push(drawn("path", { pathLength: 1, d: `M ${one.x + one.width - one.strip - 4} ${layout.bottom + 15} h 4 V ${y0}`, stroke: hues[head], "stroke-width": 1.5 }));
+      scored.push(drawn("circle", { cx: x0, cy: y0, r: 4, fill: HUES.query, stroke: "none" }));
+      for (let j = 0; j <= query; j++) {
+        const weight = read.weights[head * n + beyond + j];
+        const share = shares ? shares[head * n + beyond + j] / largest : weight;
+        const size = Math.abs(share);
+        if (size < 0.004) continue;
+        const bend = (one.to - one.from) * 0.55;
+        weighed.push(drawn("path", {
+          pathLength: 1,
+          d: `M ${x0} ${y0} C ${x0 - bend} ${y0} ${one.from + bend} ${middle(j)} ${one.from} ${middle(j)}`,
+          stroke: shares ? (share > 0 ? HUES.for : HUES.against) : hues[head],
+          "stroke-width": Math.max(0.7, thickest * size),
+          "stroke-opacity": Math.min(1, 0.18 + Math.sqrt(size)),
+        }));
+        if (weight > 0.03 && one.strip)
+          handed.push(drawn("path", {
+            pathLength: 1,
+            d: `M ${one.to + 4 + one.strip} ${middle(j)} h 5 V ${layout.top - 8} L ${one.x + one.width * 0.8} ${layout.top - 13}`,
+            stroke: hues[head],
+            "stroke-width": Math.max(0.5, 3 * weight),
+            "stroke-opacity": 0.15 + 0.6 * weight,
+          }));
+      }
+      if (layout.narrow) continue;
+      // From the message along a line of its own to its segment among those side by side.
+      const lift = layout.top - 32 - ((layout.lanes.length - place) * 14) / layout.lanes.length;
+      const [begin, end] = [one.x + one.width / 2, layout.right.x + ((head + 0.5) / model.heads) * layout.right.width];
+      messages.push(drawn("path", { pathLength: 1, d: `M ${begin} ${layout.top - 27} V ${lift} H ${end} V ${layout.top - 27}`, stroke: hues[head], "stroke-width": layout.lanes.length > 8 ? 1 : 1.8 }));
+    }
+    if (layout.lanes.length && !layout.narrow) {
+      const out = layout.embedding.x + layout.embedding.width + 9, low = layout.bottom + 34, into = layout.right.x - 18;
+      const [, y] = rightRows(model, layout).find(([name]) => name === "word");
+      added.push(drawn("path", { class: "residual", d: `M ${out - 8} ${middle(query)} H ${out} V ${low} H ${into} V ${y + 7} H ${layout.right.x - 2}`, stroke: HUES.query }));
+    }
+    links.replaceChildren(group(4, scored), group(5, weighed), group(6, handed), group(6, messages), group(7, added));
+  }
+
+  function drawTitles(view, state, layout, hues) {
+    const { model, read, prompt } = view;
+    const query = shownWord(prompt.typed.at(-1));
+    const focused = root.getRootNode().activeElement?.dataset?.focus;
+    const at = (x, y, width, children, className = "") => element("div", { className: `title ${className}`, style: { left: `${x}px`, top: `${y}px`, width: `${width}px` } }, children);
+    const faded = (name) => (state.step && stepOf(model, name) > state.step ? "later" : "");
+    const opens = (text, name, head = view.head) =>
+      element("button", { type: "button", className: "open", textContent: text, title: `Open: ${matrix(view, name, head).title}`, aria: { pressed: state.stage?.name === name && (name !== "keys" || state.stage.head === head) }, data: { focus: `open-${name}-${head}` }, onclick: () => actions.stage(name, head) });
+    const made = [
+      at(layout.names.x, layout.top - 28, layout.names.width, ["words"], "dim"),
+      at(layout.embedding.x, layout.top - 28, layout.embedding.width + 30, [opens("embedding", "embedding")], faded("embedding")),
+    ];
+    for (const one of layout.lanes) {
+      const { head } = one;
+      const most = looksMostAt(read, head), n = read.ids.length;
+      const small = one.width < 95;
+      const name = element("button", {
+        type: "button",
+        className: "name",
+        title: state.alone && head === view.head ? "Show all heads" : `Show head ${head + 1} alone`,
+        aria: { pressed: head === view.head, label: `head ${head + 1}` },
+        data: { focus: `head-${head}` },
+        onclick: () => actions.head(head),
+      }, [element("i", { style: { background: hues[head] } }), small ? `${head + 1}` : `head ${head + 1}`]);
+      const on = element("input", {
+        type: "checkbox",
+        checked: read.headsOn[head],
+        title: read.headsOn[head] ? `Switch head ${head + 1} off` : `Switch head ${head + 1} on`,
+        aria: { role: "switch", label: `head ${head + 1} on` },
+        data: { focus: `on-${head}` },
+        onchange: () => actions.toggle(head),
+      });
+      made.push(at(one.x, 0, one.width, one.width < 60 ? [name] : [name, on], `lane ${read.headsOn[head] ? "" : "off"}`));
+      if (!small)
+        made.push(at(one.x, 25, one.width, [element("span", {}, [`most at `, element("bdi", { textContent: shownWord(prompt.typed[most]) }), ` ${number(read.weights[head * n + most])}`])], `dim ${faded("weights")}`));
+      if (one.strip && one.width >= 100) {
+        made.push(at(one.x, layout.bottom + 22, one.width, [opens(`query of ${query}`, "queries", head)], faded("queries")));
+        made.push(at(one.x, layout.top - 15, one.strip + 20, [opens("keys", "keys", head)], faded("keys")));
+        made.push(at(one.to - 16, layout.top - 15, one.strip + 24, [opens("values", "values", head)], `end ${faded("values")}`));
+      }
+    }
+    const { x, y, width } = layout.right;
+    const said = model.kind === "mlp"
+      ? [[`${model.contextLen} slots side by side`, "embedding"], ["↓ hidden layer", "hidden"]]
+      : [
+          [model.heads === 1 ? "the message" : `side by side: ${model.heads} × ${model.messageWidth} = ${model.heads * model.messageWidth}`, "beside"],
+          ["↓ mixed by W_O: the update", "update"],
+          [`+ ${query} itself (residual)`, "word"],
+          [`= what the model knows at ${query}`, "contextual"],
+          [`↓ hidden layer: ${read.hidden.reduce((count, unit) => count + (unit > 0), 0)} of ${model.hidden} open`, "hidden"],
+        ];
+    for (const [text, name] of said) {
+      const row = rightRows(model, layout).find(([one]) => one === name);
+      const above = name === "beside" && !layout.narrow ? 0 : (row ? row[1] : y + 66) - 20;
+      made.push(at(x, above, width, [opens(text, name)], faded(name)));
+    }
+    titles.replaceChildren(...made);
+    if (focused) root.querySelector(`[data-focus="${CSS.escape(focused)}"]`)?.focus();
+  }
+
+  function drawNext(view, state, layout) {
+    const { read, itos, prompt, before } = view;
+    const list = nextWords(read.probabilities, SHOWN_NEXT);
+    const top = Math.max(...list.map(({ id, probability }) => Math.max(probability, before?.[id] ?? 0)));
+    const off = read.headsOn?.some((on) => !on);
+    const y = (rightRows(view.model, layout).at(-1)[1]) + 26;
+    Object.assign(next.style, { left: `${layout.right.x}px`, top: `${y}px`, width: `${layout.right.width}px` });
+    next.classList.toggle("later", state.step > 0 && stepOf(view.model, "hidden") > state.step);
+    next.replaceChildren(
+      element("h4", {}, ["Next word after ", element("bdi", { textContent: shownWord(prompt.typed.at(-1)) }), off ? " with heads off" : ""]),
+      element("ol", {}, list.map(({ id, probability }) => element("li", { className: view.disagree?.has(id) ? "apart" : "" }, [
+        element("button", { type: "button", title: "Who made this word likely?", aria: { pressed: id === state.word }, data: { focus: `next-${id}` }, onclick: () => actions.word(id) }, [element("bdi", { textContent: shownWord(itos[id]) })]),
+        element("span", { className: "bar" }, [
+          before ? element("i", { className: "before", style: { width: `${(100 * before[id]) / top}%` } }) : "",
+          element("i", { style: { width: `${(100 * probability) / top}%` } }),
+        ]),
+        element("span", { className: "number", textContent: before ? `${number(probability)} (was ${number(before[id])})` : number(probability) }),
+      ]))),
+    );
+  }
+
+  return { show, board };
+}
+
+/** Return what follows for the chosen word alone, [name, y, height] each, from top to bottom. */
+function rightRows(model, layout) {
+  const y = layout.right.y;
+  if (model.kind === "mlp") return [["hidden", y + 110, 14]];
+  const first = layout.narrow ? y : layout.top - 66;
+  return [["beside", first + 40, 14], ["update", first + 80, 14], ["word", first + 118, 14], ["contextual", first + 156, 14], ["hidden", first + 196, 12]];
+}
+
