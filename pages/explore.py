@@ -4,6 +4,7 @@ inside_app()
 
 from typing import Any
 
+import numpy as np
 import streamlit as st
 
 from wordlm.ablation import next_word_effect, switches, word_effect
@@ -11,11 +12,11 @@ from wordlm.arithmetic import explain_weight, softmax_table, step_table, term_ta
 from wordlm.head_measures import MEASURES, head_measures
 from wordlm.inspection import next_probabilities, next_words, rank_of, shape_table, token_table, weight_table
 from wordlm.starts import EXAMPLES
-from wordlm.ui import address, blocks, charts, components, controls
+from wordlm.ui import address, blocks, controls
 from wordlm.ui import explore as view
 from wordlm.ui.block import block_picture
 from wordlm.ui.glossary import explain
-from wordlm.ui.heads import heads_picture, panes_of
+from wordlm.ui.heads import Look, heads_picture, panes_of
 from wordlm.ui.resources import inspection_of, model_of, probabilities_of, rows_drawn_of, vocabulary_of
 from wordlm.ui.switch_off import without_heads
 
@@ -36,40 +37,37 @@ probabilities = probabilities_of(chosen, reading.ids)
 words = next_words(probabilities, vocab)
 
 
-
 def pressed(came: dict[str, Any]) -> None:
     controls.choose_in_picture(prompt, came)
 
 
+def whole_model(look: Look, off: tuple[int, ...], expected: np.ndarray, weights: np.ndarray | None) -> None:
+    beside, others = controls.held_beside(choice)
+    block_picture([chosen, *beside], choice.text, prompt, look, off, expected, weights, others, pressed)
+
+
 if not has_heads:
     view.say_odd_words(prompt)
-    components.token_row(
-        prompt,
-        components.id_notes(prompt),
-        key="tokens",
-        chosen=query,
-        on_pick=lambda place: controls.pick_query(prompt, place),
-    )
-    st.info("The MLP has no attention: it reads all 64 slots at once. Choose a number of heads to see where they look.")
-    figure = charts.next_word_bars(words)
-    st.plotly_chart(figure, key="next", config=charts.MENU, alt="The ten likeliest next words")
+    view.say_without_heads(reading, words)
+    whole_model(controls.look_at(reading, query, query, large=presenting), (), probabilities, None)
 else:
     head, off = controls.held_head(chosen.heads), controls.held_off(chosen.heads)
-    inspection, rows = inspection_of(chosen, reading.ids), rows_drawn_of(chosen, prompt)
+    inspection, rows, expected = inspection_of(chosen, reading.ids), rows_drawn_of(chosen, prompt), probabilities
     key = controls.held_key(reading, inspection.weights[head, -1])
     if off:
-        after = next_probabilities(model_of(chosen), reading.ids, **switches(model_of(chosen), off))
-        words = next_word_effect(probabilities, after, vocab)
+        expected = next_probabilities(model_of(chosen), reading.ids, **switches(model_of(chosen), off))
+        words = next_word_effect(probabilities, expected, vocab)
     view.say_what_is_seen(inspection, reading, words, f"{without_heads(off)} " if off else "")
+    look = controls.look_at(reading, query, key, head, large=presenting)
     picture = st.container()
-    if presenting:
-        one_reading = address.held("one_reading")
-    else:
+    one_reading = address.held("one_reading") if look.form != "model" else False
+    if not presenting:
         with st.container():
             view.say_odd_words(prompt)
         below = st.container(key="below_picture", horizontal=True, vertical_alignment="center")
         with below:
-            one_reading = controls.choose_one_reading()
+            if look.form != "model":
+                one_reading = controls.choose_one_reading()
             view.present_button()
     whole = inspection_of(chosen, prompt.ids) if one_reading else None
     if not presenting:
@@ -78,11 +76,9 @@ else:
     if whole is not None:
         explain(view.ONE_READING)
     first = len(reading.ids) - query - 1  # of the reading's words, those that the picture no longer shows
-    look = controls.look_at(reading, query, key, head, large=presenting)
     with picture:
         if look.form == "model":
-            seen = after if off else probabilities
-            block_picture([chosen], prompt, choice.text, look, off, seen, inspection.weights[:, -1], pressed)
+            whole_model(look, off, expected, inspection.weights[:, -1])
         else:
             heads_picture(
                 prompt,

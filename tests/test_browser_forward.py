@@ -119,6 +119,8 @@ def write_fixtures(one: Bundled, vocab, folder) -> None:
         entry = {
             "text": text,
             "ids": prompt.ids,
+            "typed": prompt.typed,
+            "labels": prompt.labels,
             "expected": {name: numbers.add(step) for name, step in found.items()},
             "likeliest": likeliest,
         }
@@ -138,7 +140,7 @@ def write_fixtures(one: Bundled, vocab, folder) -> None:
                 ],
             }
         prompts.append(entry)
-    layout = {"layout": layout_of(model), "prompts": prompts}
+    layout = {"layout": layout_of(model), "itos": list(vocab.itos), "prompts": prompts}
     write_plain_json(folder / "forward.json", layout | ({} if mean is None else {"meanMessages": numbers.add(mean)}))
     numbers.write(folder / "forward.bin")
     (folder / "weights.bin").write_bytes(weights_bytes(model))
@@ -149,6 +151,7 @@ def test_the_browser_reads_shares_out_and_switches_off_as_the_model_does(one, vo
     node()
     write_fixtures(one, vocab, tmp_path)
     run_tests("forward.test.js", tmp_path)
+    run_tests("block.test.js", tmp_path)
 
 
 @pytest.mark.parametrize("stem", ["mlp_seed11", "multihead_seed11"])

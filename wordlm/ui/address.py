@@ -134,6 +134,7 @@ PARAMETERS: dict[str, Parameter] = {
     "head": OneOf(None, "1"),
     "without": Several(()),
     "form": OneOf(("cells", "lines", "model"), "cells"),
+    "beside": OneOf(None, ""),
     "scale": OneOf(get_args(Scale), get_args(Scale)[0]),
     "first": OneOf(get_args(FirstToken), "shown"),
     "one_reading": Switch(),

@@ -13,6 +13,7 @@ import { Tokenizer } from "./tokenizer.js";
 
 const TOLERANCE = 1e-4;
 const SPEEDS = { slowly: 9000, "at a normal pace": 6000, quickly: 3000 };
+const LARGE = 1.4; // on a projector the smallest label, of 14.4 pixels there, is 20 pixels high
 const LEAST_ID = 4; // of a word that can be written; before it stand the special ones
 
 // Shared by all pictures of the page, and kept when one is left and opened again.
@@ -72,9 +73,10 @@ function createBlock(root) {
       if (!same && head !== state.head) state.head = head;
       update();
     },
-    pair(head, key) {
+    pair(head, key, place) {
       state.head = head;
-      press({ head, key, query: viewOf(0).query }, ["head"]);
+      Object.assign(state, { stage: { name: "pair", head, key }, word: null, lines: "weights" });
+      press({ head, key: place, query: viewOf(0).query }, ["head"]);
     },
   };
 
@@ -151,8 +153,12 @@ function createBlock(root) {
     }
     const views = models.map((_, place) => viewOf(place));
     if (views.length === 2) disagree(...views);
+    const zoom = data.large ? LARGE : 1;
+    root.style.zoom = zoom;
+    root.classList.toggle("projected", data.large);
     const width = root.clientWidth || 800;
-    const room = Math.max(260, Math.min(480, window.innerHeight - 378));
+    const room = Math.max(data.large ? 130 : 260, Math.min(480, window.innerHeight / zoom - (data.large ? 300 : 382)));
+    const nextShown = data.large ? 4 : 8;
     while (pictures.length < views.length) {
       const place = element("figure");
       figures.append(place);
@@ -166,7 +172,7 @@ function createBlock(root) {
     state.step = Math.min(state.step, told.length);
     drawPlayer(told);
     sentence.replaceChildren(...sentenceOf(told, views));
-    for (const [place, view] of views.entries()) pictures[place].show(view, place === 0 || view.model.kind !== "mlp" ? state : { ...state, step: 0 }, { width, room, hues: data.hues });
+    for (const [place, view] of views.entries()) pictures[place].show(view, place === 0 || view.model.kind !== "mlp" ? state : { ...state, step: 0 }, { width, room, hues: data.hues, nextShown });
     drawPanel(views[0], width);
     foot.textContent = confirmed(views[0]);
   }
@@ -188,12 +194,12 @@ function createBlock(root) {
   function drawPlayer(told) {
     const focused = root.getRootNode().activeElement?.dataset?.focus;
     const button = (text, title, focus, act, more = {}) => element("button", { type: "button", className: "act", textContent: text, title, aria: { label: title }, data: { focus }, onclick: act, ...more });
-    const speed = element("select", { data: { focus: "speed" }, aria: { label: "Pace" }, onchange: (event) => { state.speed = event.target.value; play(state.playing); } },
+    const speed = element("select", { className: "aside", data: { focus: "speed" }, aria: { label: "Pace" }, onchange: (event) => { state.speed = event.target.value; play(state.playing); } },
       Object.keys(SPEEDS).map((name) => element("option", { value: name, textContent: name, selected: name === state.speed })));
     const { itos, read } = viewOf(0);
     const chosen = state.word ?? nextWords(read.probabilities, 20).find(({ id }) => id >= LEAST_ID)?.id;
     player.replaceChildren(
-      forms(),
+      models[0].model.kind === "mlp" ? "" : forms(),
       element("span", { className: "buttons" }, [
         button(state.playing ? "❚❚ Pause" : "▶ Play", state.playing ? "Pause" : "Play the steps", "play", () => play(!state.playing)),
         button("‹", "Step back", "back", () => go(state.step - 1), { disabled: state.step === 0 }),
@@ -202,7 +208,9 @@ function createBlock(root) {
       ]),
       element("ol", { className: "steps" }, [["All at once"], ...told].map(([title], step) =>
         element("li", {}, [element("button", { type: "button", textContent: step ? String(step) : "All", title, aria: { label: step ? `Step ${step}: ${title}` : title, current: step === state.step ? "step" : "false" }, data: { focus: `step-${step}` }, onclick: () => go(step) })]))),
-      button(`Append ${shownWord(itos[chosen])}`, `Append ${itos[chosen]} and play again`, "append", () => append(chosen)),
+      element("label", { className: "aside" }, ["Beside ", element("select", { data: { focus: "beside" }, onchange: (event) => send({ beside: event.target.value }) },
+        [["", "no other"], ...data.others].map(([value, textContent]) => element("option", { value, textContent, selected: value === data.beside })))]),
+      button(`Append ${shownWord(itos[chosen])}`, `Append ${itos[chosen]} and play again`, "append", () => append(chosen), { className: "act aside" }),
     );
     if (focused) player.querySelector(`[data-focus="${CSS.escape(focused)}"]`)?.focus();
   }

@@ -26,18 +26,19 @@ _CONFIRMED = 10
 
 def block_picture(
     models: Sequence[Checkpoint],
-    prompt: EncodedPrompt,
     text: str,
+    prompt: EncodedPrompt,
     look: Look,
     off: tuple[int, ...],
     probabilities: np.ndarray,
     weights: np.ndarray | None,
+    others: Sequence[Checkpoint],
     on_chosen: Callable[[dict[str, Any]], None],
 ) -> None:
     """Draw a model, or two of them, reading `text`; a press calls `on_chosen` with what it chooses.
 
     The server's own numbers of the first model, for the query's reading, are `probabilities` (V,) and `weights`
-    (H, n), None for an MLP.
+    (H, n), None for an MLP. `others` are those that may stand beside it.
     """
     last = look.query == len(prompt.ids) - 1
     likeliest = np.argsort(-probabilities, kind="stable")[:_CONFIRMED]
@@ -47,6 +48,9 @@ def block_picture(
         "head": look.head,
         "off": list(off),
         "models": [_material(one) for one in models],
+        "others": [[one.choice, one.title] for one in others],
+        "beside": models[1].choice if len(models) > 1 else "",
+        "large": look.large,
         "hues": [head_hue(number) for number in range(max(one.heads or 1 for one in models))],
         "confirm": {
             "text": text,
@@ -108,5 +112,7 @@ def _offered(content: bytes, digest: str, place: str) -> dict[str, Any]:
 
     Through the websocket they would hold up everything else, and could show no progress.
     """
-    url = runtime.get_instance().media_file_mgr.add(content, "application/octet-stream", place) if runtime.exists() else ""
+    if not runtime.exists():  # the page is drawn for a test
+        return {"url": "", "digest": digest, "bytes": len(content)}
+    url = runtime.get_instance().media_file_mgr.add(content, "application/octet-stream", place)
     return {"url": url, "digest": digest, "bytes": len(content)}

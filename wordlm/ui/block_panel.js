@@ -5,8 +5,8 @@ import { matrix } from "./block_stages.js";
 import { reading, shareDifference, shares } from "./forward.js";
 
 /** Return a matrix in large; the cell under the pointer or the arrow keys says what it is and what it was made from. */
-export function matrixPanel(view, { name, head }, { width, hues, close }) {
-  const one = matrix(view, name, head);
+export function matrixPanel(view, { name, head, key }, { width, hues, close }) {
+  const one = matrix(view, name, head, key);
   const long = one.rows === 1 && one.columns > 64; // a long row is broken into lines of 64
   const columns = long ? 64 : one.columns, rows = long ? Math.ceil(one.columns / 64) : one.rows;
   const labels = long ? Array.from({ length: rows }, (_, row) => `from ${64 * row + 1}`) : one.rowNames;
@@ -73,6 +73,7 @@ export function matrixPanel(view, { name, head }, { width, hues, close }) {
         labels.map((label) => element("bdi", { textContent: label, style: { height: `${cell.height}px`, fontSize: `${Math.min(12, cell.height)}px` } }))),
       canvas,
     ]),
+    one.note ? element("p", { textContent: one.note }) : "",
     element("p", { className: "dim", textContent: `Hue: above 0. Grey: below 0. The deeper, the further; the deepest is ${number(most)} from 0.` }),
   ]);
 }

@@ -7,38 +7,47 @@ import { HUES, channels, drawn, element, number, shownWord } from "./drawing.js"
 import { nextWords } from "./forward.js";
 import { looksMostAt, matrix, sayPair, stepOf } from "./block_stages.js";
 
-const NARROW = 760;
-const SHOWN_NEXT = 8;
+const NARROW = 700;
 const SPLIT_MS = 700;
 
 const clamp = (value, low, high) => Math.min(high, Math.max(low, value));
 
 /**
- * Return where everything stands, in pixels: { narrow, rowHeight, top, bottom, height, names, embedding, lanes, right }.
+ * Return where everything stands, in pixels: { width, height, narrow, nextShown, rowHeight, top, bottom, names, embedding,
+ * lanes, slots, right, rest }. `rest` is what follows for the chosen word alone. `slots` is where the MLP has all of them, since it has no lanes.
  *
  * `lanes` are [{ head, x, width, strip, from, to }]: a lane with the strips of its keys and values, as wide as `strip`
  * (0 where there is no room), and between `from` and `to` the lines. On a narrow screen there is the chosen head's alone.
  */
-export function layoutOf({ width, room, n, heads, chosen }) {
+export function layoutOf({ width, room, n, heads, chosen, nextShown }) {
   const narrow = width < NARROW;
-  const rowHeight = clamp(room / n, narrow ? 9 : 7.4, 34);
-  const top = 92;
-  const names = { x: 0, width: narrow ? 92 : 128 };
-  const embedding = { x: names.width + 4, width: narrow ? 48 : 84 };
-  const rightWidth = narrow ? width - 8 : clamp(width * 0.24, 260, 340);
+  const rowHeight = clamp(room / n, narrow ? 9 : 6, 34);
+  const top = heads === null ? 30 : 96;
+  const tight = narrow || width < 960;
+  const names = { x: 0, width: tight ? 96 : 128 };
+  const embedding = { x: names.width + 4, width: tight ? 52 : 84 };
+  const rightWidth = narrow ? width - 8 : clamp(width * 0.24, 230, 340);
   const from = embedding.x + embedding.width + (narrow ? 14 : 30);
   const to = narrow ? width - 4 : width - rightWidth - 36;
   const bottom = top + n * rowHeight;
-  const right = { x: narrow ? 4 : width - rightWidth, y: narrow ? bottom + 58 : 0, width: rightWidth };
-  const height = Math.max(right.y + 262 + SHOWN_NEXT * 22, bottom + 48);
-  return { width, narrow, rowHeight, top, bottom, height, names, embedding, right, lanes: lanesOf(heads, chosen, from, to, narrow) };
+  const right = { x: narrow ? 4 : width - rightWidth, y: narrow ? bottom + 64 : 0, width: rightWidth };
+  const slots = { x: from + (narrow ? 0 : 40), y: top, width: Math.min(300, to - from - (narrow ? 0 : 80)), height: Math.max(bottom - top, 200) };
+  const rest = restOf(heads, narrow ? right.y : top - 70);
+  const height = Math.max(rest.at(-1).y + 60 + nextShown * 22, bottom + (heads === null ? 12 : 54));
+  return { width, narrow, nextShown, rowHeight, top, bottom, height, names, embedding, slots, right, rest, lanes: lanesOf(heads, chosen, from, to, narrow) };
+}
+
+/** Return what follows for the chosen word alone, { name, y, height } each, from top to bottom. */
+function restOf(heads, y) {
+  if (heads === null) return [{ name: "hidden", y: y + 110, height: 14 }];
+  return [40, 80, 118, 156, 196].map((below, i) => ({ name: ["beside", "update", "word", "contextual", "hidden"][i], y: y + below, height: 13 }));
 }
 
 function lanesOf(heads, chosen, from, to, narrow) {
   if (heads === null) return [];
   const total = to - from;
   if (narrow) return [lane(chosen, from, total)];
-  const gap = heads > 4 ? 8 : 22;
+  const gap = Math.min(heads > 4 ? 8 : 22, total / heads / 4);
   const even = (total - gap * (heads - 1)) / heads;
   const wide = even >= 100 ? even : Math.min(190, total * 0.4);
   const others = heads === 1 ? 0 : (total - gap * (heads - 1) - wide) / (heads - 1);
@@ -96,8 +105,8 @@ function furthest(values, from, count) {
 }
 
 /**
- * Return a picture in an element: { show, layout }. `actions` has what a press does: query(place | null),
- * hover(place | null), head(head), toggle(head), word(id), stage(name, head), scores(head, key).
+ * Return a picture in an element, to be called `show` with a view. `actions` has what a press does: query(place),
+ * hover(place | null), head(head), toggle(head), word(id), stage(name, head), pair(head, key, place of the key).
  */
 export function createPicture(root, actions) {
   const canvas = element("canvas", { className: "cells", aria: { hidden: true } });
@@ -140,10 +149,10 @@ export function createPicture(root, actions) {
   });
 
   /** Draw a view; `state` says what is chosen, `hues` are the heads'. */
-  function show(view, state, { width, room, hues }) {
+  function show(view, state, { width, room, hues, nextShown }) {
     const heads = view.model.kind === "mlp" ? null : view.model.heads;
     const shown = view.whole.ids.length;
-    const layout = layoutOf({ width, room, n: shown, heads, chosen: view.head });
+    const layout = layoutOf({ width, room, n: shown, heads, chosen: view.head, nextShown });
     const from = lanes;
     cancelAnimationFrame(moving);
     const splits = from?.length && layout.lanes.length && from.length !== layout.lanes.length && !layout.narrow && last?.narrow === false;
@@ -262,13 +271,13 @@ export function createPicture(root, actions) {
         const where = { x: one.x, y: layout.bottom + 10, width: one.width - one.strip - 4, height: 10 };
         put(queries, where, () => hue[head], { say: (_, k) => matrix(view, "queries").say(head, k), alphas: [faint] }, "queries", head);
       }
-      put(messages, { x: one.x, y: layout.top - 26, width: one.width, height: 12 }, () => hue[head], { say: (_, k) => matrix(view, "messages").say(head, k), alphas: [faint] }, "messages", head);
+      put(messages, { x: one.x, y: layout.top - 30, width: one.width, height: 13 }, () => hue[head], { say: (_, k) => matrix(view, "messages").say(head, k), alphas: [faint] }, "messages", head);
       regions.push({
         box: { x: one.from, y: layout.top, width: one.to - one.from, height: shown * layout.rowHeight },
         rows: shown,
         columns: 1,
         say: (row) => sayPair(view, head, row + beyond),
-        press: (row) => actions.pair(head, row),
+        press: (row) => actions.pair(head, row + beyond, row),
       });
     }
     // Between rows a hair of the page, so that each word has its own line.
@@ -280,7 +289,11 @@ export function createPicture(root, actions) {
       }
     frame({ x: layout.embedding.x - 1, y: layout.top + query * layout.rowHeight, width: layout.embedding.width + 2, height: layout.rowHeight }, HUES.query);
 
-    for (const [name, y, height] of rightRows(model, layout)) {
+    if (model.kind === "mlp") {
+      put(matrix(view, "slots"), layout.slots, () => plain);
+      frame(layout.slots, "rgb(128 128 128 / 0.5)", 1);
+    }
+    for (const { name, y, height } of layout.rest) {
       const one = matrix(view, name);
       const rgb = name === "beside" ? (cell) => hue[Math.floor(cell / model.messageWidth)] : () => plain;
       put(one, { x: layout.right.x, y, width: layout.right.width, height }, rgb, {}, name);
@@ -324,7 +337,7 @@ export function createPicture(root, actions) {
         if (weight > 0.03 && one.strip)
           handed.push(drawn("path", {
             pathLength: 1,
-            d: `M ${one.to + 4 + one.strip} ${middle(j)} h 5 V ${layout.top - 8} L ${one.x + one.width * 0.8} ${layout.top - 13}`,
+            d: `M ${one.to + 4 + one.strip} ${middle(j)} h 5 V ${layout.top - 8} L ${one.x + one.width * 0.8} ${layout.top - 17}`,
             stroke: hues[head],
             "stroke-width": Math.max(0.5, 3 * weight),
             "stroke-opacity": 0.15 + 0.6 * weight,
@@ -332,16 +345,32 @@ export function createPicture(root, actions) {
       }
       if (layout.narrow) continue;
       // From the message along a line of its own to its segment among those side by side.
-      const lift = layout.top - 32 - ((layout.lanes.length - place) * 14) / layout.lanes.length;
+      const lift = layout.top - 35 - ((layout.lanes.length - place) * 14) / layout.lanes.length;
       const [begin, end] = [one.x + one.width / 2, layout.right.x + ((head + 0.5) / model.heads) * layout.right.width];
-      messages.push(drawn("path", { pathLength: 1, d: `M ${begin} ${layout.top - 27} V ${lift} H ${end} V ${layout.top - 27}`, stroke: hues[head], "stroke-width": layout.lanes.length > 8 ? 1 : 1.8 }));
+      messages.push(drawn("path", { pathLength: 1, d: `M ${begin} ${layout.top - 31} V ${lift} H ${end} V ${layout.top - 31}`, stroke: hues[head], "stroke-width": layout.lanes.length > 8 ? 1 : 1.8 }));
     }
     if (layout.lanes.length && !layout.narrow) {
-      const out = layout.embedding.x + layout.embedding.width + 9, low = layout.bottom + 34, into = layout.right.x - 18;
-      const [, y] = rightRows(model, layout).find(([name]) => name === "word");
+      const out = layout.embedding.x + layout.embedding.width + 9, low = layout.bottom + 43, into = layout.right.x - 18;
+      const { y } = layout.rest.find(({ name }) => name === "word");
       added.push(drawn("path", { class: "residual", d: `M ${out - 8} ${middle(query)} H ${out} V ${low} H ${into} V ${y + 7} H ${layout.right.x - 2}`, stroke: HUES.query }));
     }
-    links.replaceChildren(group(4, scored), group(5, weighed), group(6, handed), group(6, messages), group(7, added));
+    if (model.kind === "mlp") links.replaceChildren(group(3, slotLinks(view, layout, middle)), group(4, layout.narrow ? [] : [slotsOn(layout)]));
+    else links.replaceChildren(group(4, scored), group(5, weighed), group(6, handed), group(6, messages), group(7, added));
+  }
+
+  /** From each word to its slot among all of them. */
+  function slotLinks({ model, read, query }, layout, middle) {
+    const from = layout.embedding.x + layout.embedding.width + 3, each = layout.slots.height / model.contextLen;
+    return Array.from({ length: query + 1 }, (_, j) => {
+      const into = layout.slots.y + (model.contextLen - query - 1 + j + 0.5) * each, bend = (layout.slots.x - from) / 2;
+      return drawn("path", { pathLength: 1, d: `M ${from} ${middle(j)} C ${from + bend} ${middle(j)} ${layout.slots.x - bend} ${into} ${layout.slots.x - 2} ${into}`, stroke: HUES.plain, "stroke-opacity": 0.6, "stroke-width": 1 });
+    });
+  }
+
+  /** From all slots to the hidden layer. */
+  function slotsOn({ slots, right, rest }) {
+    const [x, y, into] = [slots.x + slots.width, slots.y + slots.height / 2, rest[0].y + 7], bend = (right.x - x) / 2;
+    return drawn("path", { pathLength: 1, d: `M ${x} ${y} C ${x + bend} ${y} ${right.x - bend} ${into} ${right.x - 2} ${into}`, stroke: HUES.plain, "stroke-width": 3 });
   }
 
   function drawTitles(view, state, layout, hues) {
@@ -352,22 +381,25 @@ export function createPicture(root, actions) {
     const faded = (name) => (state.step && stepOf(model, name) > state.step ? "later" : "");
     const opens = (text, name, head = view.head) =>
       element("button", { type: "button", className: "open", textContent: text, title: `Open: ${matrix(view, name, head).title}`, aria: { pressed: state.stage?.name === name && (name !== "keys" || state.stage.head === head) }, data: { focus: `open-${name}-${head}` }, onclick: () => actions.stage(name, head) });
+    const headName = (head, small) => element("button", {
+      type: "button",
+      className: "name",
+      title: state.alone && head === view.head ? "Show all heads" : `Show head ${head + 1} alone`,
+      aria: { pressed: head === view.head, label: `head ${head + 1}` },
+      style: small ? { borderBottom: `3px solid ${hues[head]}` } : {},
+      data: { focus: `head-${head}` },
+      onclick: () => actions.head(head),
+    }, small ? [String(head + 1)] : [element("i", { style: { background: hues[head] } }), `head ${head + 1}`]);
     const made = [
-      at(layout.names.x, layout.top - 28, layout.names.width, ["words"], "dim"),
-      at(layout.embedding.x, layout.top - 28, layout.embedding.width + 30, [opens("embedding", "embedding")], faded("embedding")),
+      at(layout.names.x, layout.top - 20, layout.names.width, ["words"], "dim"),
+      at(layout.embedding.x, layout.top - 20, layout.embedding.width + 30, [opens("embedding", "embedding")], faded("embedding")),
     ];
     for (const one of layout.lanes) {
       const { head } = one;
       const most = looksMostAt(read, head), n = read.ids.length;
       const small = one.width < 95;
-      const name = element("button", {
-        type: "button",
-        className: "name",
-        title: state.alone && head === view.head ? "Show all heads" : `Show head ${head + 1} alone`,
-        aria: { pressed: head === view.head, label: `head ${head + 1}` },
-        data: { focus: `head-${head}` },
-        onclick: () => actions.head(head),
-      }, [element("i", { style: { background: hues[head] } }), small ? `${head + 1}` : `head ${head + 1}`]);
+      const shown = layout.narrow ? hues.slice(0, model.heads).keys() : [head];
+      const names = Array.from(shown, (h) => headName(h, small || layout.narrow));
       const on = element("input", {
         type: "checkbox",
         checked: read.headsOn[head],
@@ -376,28 +408,31 @@ export function createPicture(root, actions) {
         data: { focus: `on-${head}` },
         onchange: () => actions.toggle(head),
       });
-      made.push(at(one.x, 0, one.width, one.width < 60 ? [name] : [name, on], `lane ${read.headsOn[head] ? "" : "off"}`));
+      const across = layout.narrow ? { x: 0, width: layout.width } : one;
+      made.push(at(across.x, 0, across.width, one.width < 60 ? names : [element("span", { className: "names" }, names), on], `lane ${one.width < 60 ? "mini" : ""} ${read.headsOn[head] ? "" : "off"}`));
       if (!small)
         made.push(at(one.x, 25, one.width, [element("span", {}, [`most at `, element("bdi", { textContent: shownWord(prompt.typed[most]) }), ` ${number(read.weights[head * n + most])}`])], `dim ${faded("weights")}`));
       if (one.strip && one.width >= 100) {
         made.push(at(one.x, layout.bottom + 22, one.width, [opens(`query of ${query}`, "queries", head)], faded("queries")));
-        made.push(at(one.x, layout.top - 15, one.strip + 20, [opens("keys", "keys", head)], faded("keys")));
-        made.push(at(one.to - 16, layout.top - 15, one.strip + 24, [opens("values", "values", head)], `end ${faded("values")}`));
+        made.push(at(one.x, layout.top - 16, one.strip + 20, [opens("keys", "keys", head)], faded("keys")));
+        made.push(at(one.to - 16, layout.top - 16, one.strip + 24, [opens("values", "values", head)], `end ${faded("values")}`));
       }
     }
-    const { x, y, width } = layout.right;
+    const { x, width } = layout.right;
+    if (model.kind === "mlp") made.push(at(layout.slots.x, layout.top - 20, layout.slots.width, [opens(`all ${model.contextLen} slots side by side`, "slots")], faded("slots")));
+    const hiddenSaid = `↓ hidden layer: ${read.hidden.reduce((count, unit) => count + (unit > 0), 0)} of ${model.hidden} open`;
     const said = model.kind === "mlp"
-      ? [[`${model.contextLen} slots side by side`, "embedding"], ["↓ hidden layer", "hidden"]]
+      ? [[hiddenSaid, "hidden"]]
       : [
           [model.heads === 1 ? "the message" : `side by side: ${model.heads} × ${model.messageWidth} = ${model.heads * model.messageWidth}`, "beside"],
           ["↓ mixed by W_O: the update", "update"],
           [`+ ${query} itself (residual)`, "word"],
           [`= what the model knows at ${query}`, "contextual"],
-          [`↓ hidden layer: ${read.hidden.reduce((count, unit) => count + (unit > 0), 0)} of ${model.hidden} open`, "hidden"],
+          [hiddenSaid, "hidden"],
         ];
     for (const [text, name] of said) {
-      const row = rightRows(model, layout).find(([one]) => one === name);
-      const above = name === "beside" && !layout.narrow ? 0 : (row ? row[1] : y + 66) - 20;
+      const { y } = layout.rest.find((one) => one.name === name);
+      const above = name === "beside" && !layout.narrow ? 0 : y - 20;
       made.push(at(x, above, width, [opens(text, name)], faded(name)));
     }
     titles.replaceChildren(...made);
@@ -406,10 +441,10 @@ export function createPicture(root, actions) {
 
   function drawNext(view, state, layout) {
     const { read, itos, prompt, before } = view;
-    const list = nextWords(read.probabilities, SHOWN_NEXT);
+    const list = nextWords(read.probabilities, layout.nextShown);
     const top = Math.max(...list.map(({ id, probability }) => Math.max(probability, before?.[id] ?? 0)));
     const off = read.headsOn?.some((on) => !on);
-    const y = (rightRows(view.model, layout).at(-1)[1]) + 26;
+    const y = layout.rest.at(-1).y + 26;
     Object.assign(next.style, { left: `${layout.right.x}px`, top: `${y}px`, width: `${layout.right.width}px` });
     next.classList.toggle("later", state.step > 0 && stepOf(view.model, "hidden") > state.step);
     next.replaceChildren(
@@ -425,14 +460,5 @@ export function createPicture(root, actions) {
     );
   }
 
-  return { show, board };
+  return { show };
 }
-
-/** Return what follows for the chosen word alone, [name, y, height] each, from top to bottom. */
-function rightRows(model, layout) {
-  const y = layout.right.y;
-  if (model.kind === "mlp") return [["hidden", y + 110, 14]];
-  const first = layout.narrow ? y : layout.top - 66;
-  return [["beside", first + 40, 14], ["update", first + 80, 14], ["word", first + 118, 14], ["contextual", first + 156, 14], ["hidden", first + 196, 12]];
-}
-

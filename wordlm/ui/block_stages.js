@@ -4,11 +4,11 @@
 // A view is { model, read, prompt, itos, head }: a model and a `reading` of forward.js, the prompt up to the word that
 // looks (an EncodedPrompt with as many positions as the reading), the vocabulary, and the chosen head from 0.
 
-import { nextWords } from "./forward.js";
+import { PAD, nextWords } from "./forward.js";
 import { number, shownWord, signedNumber } from "./drawing.js";
 
 const STEP_OF = { embedding: 2, queries: 3, keys: 3, values: 3, scores: 4, weights: 5, messages: 6, beside: 6, update: 7, word: 7, contextual: 7, hidden: 8 };
-const STEP_OF_MLP = { embedding: 2, hidden: 4 };
+const STEP_OF_MLP = { embedding: 2, slots: 3, hidden: 4 };
 const stepsOf = (model) => (model.kind === "mlp" ? STEP_OF_MLP : STEP_OF);
 
 /** Return the matrices that a model has, in the order of the steps. */
@@ -22,8 +22,9 @@ export const stepOf = (model, name) => stepsOf(model)[name];
  *
  * values[from + row * columns + column] is a cell; `say(row, column)` is what it is and what it was made from. `heads`
  * tells whose hue it has: the number of a head, "each" where rows or parts of a row belong to one head each, or null.
+ * `head` matters for what is of one head, `key` for the "pair" of the query with one key, which has a `note` too.
  */
-export function matrix(view, name, head = view.head) {
+export function matrix(view, name, head = view.head, key = 0) {
   const { model, read, prompt } = view;
   const n = read.ids.length, D = model.dModel, last = n - 1;
   const word = (j) => shownWord(prompt.typed[j]), query = word(last);
@@ -40,6 +41,15 @@ export function matrix(view, name, head = view.head) {
         const where = slots[(slot(j) - 1) * D + d];
         return `${word(j)}, number ${d + 1} of ${D}: ${number(what)} (the word) ${signedNumber(where)} (slot ${slot(j)}) = ${number(read.E[j * D + d])}`;
       });
+    }
+    case "slots": {
+      const free = model.contextLen - n, slots = new Float32Array(model.contextLen * D);
+      const pad = model.arrays["token_embedding.weight"].subarray(PAD * D, (PAD + 1) * D);
+      for (let i = 0; i < free; i++) slots.set(pad, i * D);
+      slots.set(read.E, free * D);
+      const names = Array.from({ length: model.contextLen }, (_, i) => (i < free ? "free" : word(i - free)));
+      return named(`All ${model.contextLen} slots side by side`, model.contextLen, D, slots, 0, null, names, (i, d) =>
+        `slot ${i + 1} (${names[i]}), number ${d + 1}: ${number(slots[i * D + d])}, which every hidden unit weighs`);
     }
     case "queries":
       return named(`Queries of ${query}: what each head looks for`, model.heads, model.headWidth, read.q, 0, "each", heads(model), (h, k) =>
@@ -72,6 +82,18 @@ export function matrix(view, name, head = view.head) {
     case "contextual":
       return named(`What the model now knows at ${query}: the word plus the update`, 1, D, read.contextual, 0, null, [query], (_, d) =>
         `number ${d + 1}: ${number(read.E[last * D + d])} (${query}) ${signedNumber(read.update[d])} (update) = ${number(read.contextual[d])}`);
+    case "pair": {
+      const K = model.headWidth, j = Math.min(key, last), n0 = head * K, k0 = (head * n + j) * K;
+      const three = Float32Array.from({ length: 3 * K }, (_, i) => {
+        const [q, k] = [read.q[n0 + (i % K)], read.keys[k0 + (i % K)]];
+        return [q, k, q * k][Math.floor(i / K)];
+      });
+      const score = read.scores[head * n + j];
+      const one = named(`${headName(head)}: how much ${query} looks at ${word(j)}`, 3, K, three, 0, head, ["query", "key", "product"], (_, k) =>
+        `number ${k + 1}: query ${number(read.q[n0 + k])} × key ${number(read.keys[k0 + k])} = ${number(three[2 * K + k])}`);
+      one.note = `The ${K} products add up to ${number(score * Math.sqrt(K), 2)}; divided by √${K}: ${number(score, 2)}, the score. The softmax over all ${n} scores makes it ${number(read.weights[head * n + j])}.`;
+      return one;
+    }
     case "hidden":
       return named(`Hidden layer: ${open(read)} of ${model.hidden} units are open`, 1, model.hidden, read.hidden, 0, null, [query], (_, unit) => {
         const before = read.preactivations[unit];

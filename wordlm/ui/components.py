@@ -1,4 +1,4 @@
-"""Small pieces of JavaScript: tokens that can be pressed, cells that can be clicked, the address, a link to copy.
+"""Small pieces of JavaScript: the address, a link to copy; and how a script comes to the browser with its modules.
 
 They receive words as data and write them with `textContent`, so nothing that a visitor types is ever markup.
 """
@@ -9,8 +9,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import streamlit as st
-
-from wordlm.text import SPECIALS, UNK, EncodedPrompt
 
 _LINK_HTML = '<button type="button">Copy link</button><p role="status"></p>'
 
@@ -45,50 +43,9 @@ def _registered() -> dict[str, Callable]:
     """Register once a process; registering again on each run would warn. A component `x` is `x.js`, `x.css`."""
     component = st.components.v2.component
     return {
-        "tokens": component(
-            "tokens", html='<div class="tokens"></div>', css=_text("tokens.css"), js=_text("tokens.js")
-        ),
         "address": component("address", js=_text("address.js")),
         "link": component("link", html=_LINK_HTML, css=_text("link.css"), js=_text("link.js")),
     }
-
-
-def token_row(
-    prompt: EncodedPrompt,
-    notes: list[str],
-    *,
-    key: str,
-    chosen: int | None,
-    on_pick: Callable[[int], None],
-) -> None:
-    """Draw the kept tokens as typed, each with a note below; pressing one calls `on_pick` with its index.
-
-    The row runs in the direction of the text.
-    """
-    tokens = [
-        {
-            "typed": prompt.typed[i],
-            "note": notes[i],
-            "sort": "unknown" if prompt.ids[i] == UNK else "special" if prompt.positions[i] == 0 else "",
-            "hover": f"{prompt.labels[i]}: the model reads {prompt.tokens[i]}",
-        }
-        for i in range(len(prompt.ids))
-    ]
-
-    def picked() -> None:
-        if (place := st.session_state[key].picked) is not None:
-            on_pick(int(place))
-
-    _registered()["tokens"](
-        key=key,
-        data={"tokens": tokens, "chosen": chosen, "direction": prompt.direction},
-        on_picked_change=picked,
-    )
-
-
-def id_notes(prompt: EncodedPrompt) -> list[str]:
-    """Return each token's id as the note below it; an unknown word says so."""
-    return [f"{SPECIALS[UNK]} {id_}" if id_ == UNK else str(id_) for id_ in prompt.ids]
 
 
 def write_address(query: str, names: list[str]) -> None:

@@ -167,6 +167,14 @@ def held_off(heads: int) -> tuple[int, ...]:
     return tuple(sorted(int(head) - 1 for head in address.held("without", numbered(heads))))
 
 
+def held_beside(choice: Choice) -> tuple[list[Checkpoint], list[Checkpoint]]:
+    """Return the model beside the chosen one in the picture of the whole model, and all that may stand there."""
+    others = {name: checkpoint(name, choice.seed) for name in models_beside(choice.checkpoint)}
+    others.pop(choice.checkpoint.choice)
+    name = address.held("beside", ["", *others])
+    return [others[name]] if name else [], list(others.values())
+
+
 def held_look(prompt: EncodedPrompt, query: int, row: np.ndarray) -> Look:
     """Return how two models' picture is looked at; `row` (n,) is that of the query in the first of them."""
     reading = prompt.up_to(query)
@@ -204,7 +212,7 @@ def choose_in_picture(prompt: EncodedPrompt, came: dict[str, Any]) -> None:
         address.choose("without", sorted({*address.chosen("without")} ^ {str(head + 1)}))
     if isinstance(text := came.get("prompt"), str):
         address.choose("prompt", text)
-    for name in ("form", "scale", "first", "word"):
+    for name in ("form", "scale", "first", "beside", "word"):
         if isinstance(value := came.get(name), str):
             address.choose(name, value)
             if name == "word":

@@ -66,6 +66,16 @@ def say_what_is_seen(seen: Inspection, reading: EncodedPrompt, words: pd.DataFra
     )
 
 
+def say_without_heads(reading: EncodedPrompt, words: pd.DataFrame) -> None:
+    """Say in one sentence what a model without heads expects, and how it reads."""
+    word, probability = words["word"][0], words["probability"][0]
+    st.html(
+        f'<p class="seen">After <b>{label_html(reading.typed[-1])}</b> the likeliest word is {word_html(word)}, '
+        f"{written(probability, 3)}. The MLP has no attention: it reads all 64 slots at once. Choose a number of "
+        "heads to see where they look.</p>"
+    )
+
+
 def difference_drawn(rows: Rows, reading: Inspection, whole: Inspection | None, query: int) -> float:
     """Return how far the picture is from the words' own readings, where they must agree.
 
@@ -236,7 +246,7 @@ def present_button() -> None:
 
 _PROJECTED = """
 [data-testid="stHeader"], .st-key-shared, .checks { display: none !important; }
-.block-container { padding-top: 1rem !important; }
+.block-container { padding: 1rem 1.5rem !important; }
 .note { font-size: 2rem; font-weight: 600; margin: 0; }
 .seen { font-size: 1.4rem; }
 .st-key-projection button p { font-size: 1.25rem; }

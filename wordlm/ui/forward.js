@@ -8,7 +8,7 @@
 // Sums run in double and are rounded to float32 where PyTorch keeps float32. What a reading returns is its own, so that
 // two can be held side by side; only what nobody sees is written over by the next one.
 
-const PAD = 0;
+export const PAD = 0;
 
 /**
  * Return the model that a `buffer` of all its parameters holds: views, no copies.
