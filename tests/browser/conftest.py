@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect, sync_playwright
 
+from tests.browser.proxy import Proxy
 from wordlm.files import REPOSITORY
 
 CHROMIUM = os.environ.get("CHROMIUM") or next(
@@ -104,6 +105,14 @@ def page(browser) -> Page:
     page = context.new_page()
     yield page
     context.close()
+
+
+@pytest.fixture
+def proxy():
+    """A connection to a server, whose port is to be set, that a test can break or hold."""
+    proxy = Proxy()
+    yield proxy
+    proxy.close()
 
 
 def choose(page: Page, control: str, option: str) -> None:

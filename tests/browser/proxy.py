@@ -1,4 +1,4 @@
-"""A connection that can be lost: a proxy between browser and server."""
+"""A connection that can be lost, or that holds the server's answers back: a proxy between browser and server."""
 
 import socket
 import threading
@@ -11,6 +11,8 @@ class Proxy:
     def __init__(self) -> None:
         self.port = 0
         self.lost = False
+        self.answers = threading.Event()  # while it is not set, the browser hears nothing
+        self.answers.set()
         self._open: set[socket.socket] = set()
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
@@ -23,6 +25,7 @@ class Proxy:
             _end(connection)
 
     def close(self) -> None:
+        self.answers.set()
         self.lose()
         _end(self._listener)
 
@@ -42,12 +45,14 @@ class Proxy:
         if self.lost:
             _end(browser)
             _end(server)
-        for source, target in ((browser, server), (server, browser)):
-            threading.Thread(target=self._pass, args=[source, target], daemon=True).start()
+        threading.Thread(target=self._pass, args=[browser, server], daemon=True).start()
+        threading.Thread(target=self._pass, args=[server, browser, self.answers], daemon=True).start()
 
-    def _pass(self, source: socket.socket, target: socket.socket) -> None:
+    def _pass(self, source: socket.socket, target: socket.socket, gate: threading.Event | None = None) -> None:
         with suppress(OSError):
             while chunk := source.recv(65536):
+                if gate is not None:
+                    gate.wait()
                 target.sendall(chunk)
         for connection in (source, target):
             self._open.discard(connection)

@@ -13,7 +13,6 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import settled, start_server, stop_server
-from tests.browser.proxy import Proxy
 from wordlm.checkpoints import load_model_npz
 from wordlm.models import build_model
 
@@ -141,13 +140,6 @@ def a_server_that_keeps_sessions(seconds: int, log: Path) -> Iterator[tuple[subp
 def forgetful_server(tmp_path_factory):
     with a_server_that_keeps_sessions(2, tmp_path_factory.mktemp("forgetful") / "server.log") as (_, url):
         yield url
-
-
-@pytest.fixture
-def proxy():
-    proxy = Proxy()
-    yield proxy
-    proxy.close()
 
 
 def test_a_run_outlives_a_lost_connection(page, proxy, tmp_path):

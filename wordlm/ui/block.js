@@ -30,7 +30,7 @@ function createBlock(root) {
   // What is chosen here and now. A press is in force at once; the server hears of it and will say the same.
   const state = { text: "", position: null, hover: null, head: 0, alone: false, off: new Set(), word: null, versus: null, lines: "weights", step: 0, playing: false, speed: "at a normal pace", stage: null };
   const typed = new Set(); // texts typed since the server and the prompt box last agreed
-  let data = null, send = () => {}, models = [], timer = 0, progress = "", failure = "";
+  let data = null, send = () => {}, models = [], views = null, shown = "", timer = 0, progress = "", failure = "";
   const pressed = new Map(); // what was pressed and not yet confirmed by the server
 
   const player = element("div", { className: "player", aria: { role: "group", label: "The steps of the model" } });
@@ -44,7 +44,7 @@ function createBlock(root) {
   const actions = {
     hover(place) { state.hover = place; update(); },
     query(place) {
-      const { whole } = viewOf(0);
+      const { whole } = views[0];
       state.hover = null;
       state.position = place === whole.ids.length - 1 ? null : whole.positions[place];
       press({ query: place }, ["position"]);
@@ -76,7 +76,7 @@ function createBlock(root) {
     pair(head, key, place) {
       state.head = head;
       Object.assign(state, { stage: { name: "pair", head, key }, word: null, lines: "weights" });
-      press({ head, key: place, query: viewOf(0).query }, ["head"]);
+      press({ head, key: place, query: views[0].query }, ["head"]);
     },
   };
 
@@ -117,7 +117,13 @@ function createBlock(root) {
     } catch (error) {
       failure = error.message;
     }
-    update();
+    // After most keys the server says only what was drawn when the key was pressed.
+    if (views && !failure && whatIsShown() === shown) foot.textContent = confirmed(views[0]);
+    else update();
+  }
+
+  function whatIsShown() {
+    return JSON.stringify([{ ...state, off: said("off") }, data.large, data.beside, data.models.map(({ digest, layout }) => [digest, layout.heads])]);
   }
 
   function viewOf(place) {
@@ -151,7 +157,8 @@ function createBlock(root) {
       pictures.length = 0;
       return;
     }
-    const views = models.map((_, place) => viewOf(place));
+    shown = whatIsShown();
+    views = models.map((_, place) => viewOf(place));
     if (views.length === 2) disagree(...views);
     const zoom = data.large ? LARGE : 1;
     root.style.zoom = zoom;
@@ -170,7 +177,7 @@ function createBlock(root) {
     }
     const told = steps(views[0]);
     state.step = Math.min(state.step, told.length);
-    drawPlayer(told);
+    drawPlayer(told, views[0]);
     sentence.replaceChildren(...sentenceOf(told, views));
     for (const [place, view] of views.entries()) pictures[place].show(view, place === 0 || view.model.kind !== "mlp" ? state : { ...state, step: 0 }, { width, room, hues: data.hues, nextShown });
     drawPanel(views[0], width);
@@ -191,12 +198,11 @@ function createBlock(root) {
     ]);
   }
 
-  function drawPlayer(told) {
+  function drawPlayer(told, { itos, read }) {
     const focused = root.getRootNode().activeElement?.dataset?.focus;
     const button = (text, title, focus, act, more = {}) => element("button", { type: "button", className: "act", textContent: text, title, aria: { label: title }, data: { focus }, onclick: act, ...more });
     const speed = element("select", { className: "aside", data: { focus: "speed" }, aria: { label: "Pace" }, onchange: (event) => { state.speed = event.target.value; play(state.playing); } },
       Object.keys(SPEEDS).map((name) => element("option", { value: name, textContent: name, selected: name === state.speed })));
-    const { itos, read } = viewOf(0);
     const chosen = state.word ?? nextWords(read.probabilities, 20).find(({ id }) => id >= LEAST_ID)?.id;
     player.replaceChildren(
       models[0].model.kind === "mlp" ? "" : forms(),
@@ -225,7 +231,7 @@ function createBlock(root) {
     clearInterval(timer);
     state.playing = on;
     if (on) {
-      const last = steps(viewOf(0)).length;
+      const last = steps(views[0]).length;
       if (state.step >= last) state.step = 0;
       state.step += 1;
       timer = setInterval(() => {
@@ -290,7 +296,7 @@ function createBlock(root) {
     for (const [id, probability] of confirm.words) apart = Math.max(apart, Math.abs(view.read.probabilities[id] - probability));
     for (const [i, weight] of (confirm.weights ?? []).entries()) apart = Math.max(apart, Math.abs(view.read.weights[i] - weight));
     const holds = apart < TOLERANCE;
-    return `Calculated in your browser. ${holds ? "✓" : "✗ FAILS:"} the server's weights and probabilities differ from these by at most ${number(apart, 6)}.`;
+    return `Calculated in your browser. ${holds ? "✓" : "✗ FAILS:"} the server's weights and probabilities differ from these by at most ${number(apart, 4)}.`;
   }
 
   const onInput = (event) => {
@@ -303,7 +309,7 @@ function createBlock(root) {
   };
   const onKey = (event) => {
     if (event.composedPath()[0].matches?.("input, select, textarea, canvas, .word")) return;
-    if (event.key === "ArrowRight") go(Math.min(state.step + 1, steps(viewOf(0)).length));
+    if (event.key === "ArrowRight") go(Math.min(state.step + 1, steps(views[0]).length));
     else if (event.key === "ArrowLeft") go(Math.max(state.step - 1, 0));
     else return;
     event.preventDefault();

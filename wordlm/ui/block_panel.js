@@ -139,7 +139,7 @@ export function sharesPanel(view, { word, versus }, { hues, close, append, compa
       "Exact for the hidden units that are open in this reading. It is not what would happen without the head: then other units open. ",
       parted.length ? `They part for ${parted.map(({ head }) => `head ${head + 1}`).join(" and ")}.` : "Here both have the same sign for every head that counts.",
     ]),
-    pairsTable(view, found, hues),
+    pairsTable(view, found),
   ]);
 }
 
@@ -156,7 +156,7 @@ function changeWithout({ model, read, ids }, head, word, versus) {
   return of(logits) - of(read.logits);
 }
 
-function pairsTable({ model, read, prompt }, found, hues) {
+function pairsTable({ model, read, prompt }, found) {
   const n = read.ids.length;
   const heads = Array.from({ length: model.heads }, (_, head) => head);
   const all = (cells) => cells.reduce((sum, cell) => sum + cell, 0);

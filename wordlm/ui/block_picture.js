@@ -359,7 +359,7 @@ export function createPicture(root, actions) {
   }
 
   /** From each word to its slot among all of them. */
-  function slotLinks({ model, read, query }, layout, middle) {
+  function slotLinks({ model, query }, layout, middle) {
     const from = layout.embedding.x + layout.embedding.width + 3, each = layout.slots.height / model.contextLen;
     return Array.from({ length: query + 1 }, (_, j) => {
       const into = layout.slots.y + (model.contextLen - query - 1 + j + 0.5) * each, bend = (layout.slots.x - from) / 2;

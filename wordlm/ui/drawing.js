@@ -22,10 +22,15 @@ export function drawn(name, attributes = {}, children = []) {
   return made;
 }
 
+const RAISED = { "-": "⁻", 0: "⁰", 1: "¹", 2: "²", 3: "³", 4: "⁴", 5: "⁵", 6: "⁶", 7: "⁷", 8: "⁸", 9: "⁹" };
+
 /** A number with a minus that is one; what is not 0 is never written as 0. */
 export function number(value, decimals = 3) {
   const smallest = 10 ** -decimals;
-  if (value !== 0 && Math.abs(value) < smallest / 2) return `${value < 0 ? "−" : ""}${Math.abs(value).toExponential(1).replace("e-", "e−")}`;
+  if (value !== 0 && Math.abs(value) < smallest / 2) {
+    const [digits, exponent] = Math.abs(value).toExponential(1).split("e");
+    return `${value < 0 ? "−" : ""}${digits} × 10${exponent.replace(/./g, (c) => RAISED[c])}`;
+  }
   return value.toFixed(decimals).replace("-", "−");
 }
 
