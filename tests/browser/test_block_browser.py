@@ -164,14 +164,14 @@ def test_a_next_word_shows_who_made_it_likely_and_the_sum_is_its_score(page, ser
     open_picture(page, server)
     page.locator(".board .next li button").first.press("Enter")
     panel = page.locator(".panel.shares")
-    expect(panel.locator("h4")).to_have_text("Who made the likely?")
+    expect(panel.locator("h4")).to_have_text("Who made “the” likely?")
     expect(panel.locator("tfoot").first).to_contain_text("✓ the model's own score is 1.7575")
     shares = panel.locator("tbody").first.locator("tr td:nth-child(2)").all_inner_texts()
     numbers = [float(share.replace("−", "-")) for share in shares]
     assert sum(numbers) == pytest.approx(1.7575, abs=0.004)
     assert numbers[:4] == pytest.approx([-1.095, 0.883, -0.020, 0.548], abs=0.002)  # the figures of the first sketch
     panel.get_by_label("Compare with").select_option(label="their")
-    expect(panel.locator("h4")).to_have_text("Why the rather than their?")
+    expect(panel.locator("h4")).to_have_text("Why “the” rather than “their”?")
     expect(panel.locator("tfoot").first).to_contain_text("✓")
     panel.get_by_role("button", name="Close").press("Enter")
     expect(panel).to_have_count(0)
@@ -190,14 +190,14 @@ def test_any_stage_opens_and_its_cells_say_what_they_were_made_from(page, server
     board = page.locator(".board").bounding_box()
     lane = page.locator(".board .lane").nth(1).bounding_box()
     page.mouse.move(lane["x"] + lane["width"] / 2, board["y"] + 110)
-    expect(page.locator(".tip")).to_contain_text("head 2: to looks at <BOS>, score")
+    expect(page.locator(".tip")).to_contain_text("head 2: “to” looks at “<BOS>”, score")
     page.get_by_role("button", name="values").nth(1).press("Enter")
     panel = page.locator(".panel")
     expect(panel.locator("h4")).to_have_text("Values of head 2: what each word hands on (13 × 16)")
     first = panel.locator(".cell-said").inner_text()
     panel.locator("canvas").press("ArrowRight")
     expect(panel.locator(".cell-said")).not_to_have_text(first)
-    expect(panel.locator(".cell-said")).to_contain_text("value of to, number 2:")
+    expect(panel.locator(".cell-said")).to_contain_text("value of “to”, number 2:")
 
 
 def test_another_model_stands_below_and_they_say_where_they_part(page, server):

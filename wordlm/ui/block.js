@@ -296,7 +296,7 @@ function createBlock(root) {
     for (const [id, probability] of confirm.words) apart = Math.max(apart, Math.abs(view.read.probabilities[id] - probability));
     for (const [i, weight] of (confirm.weights ?? []).entries()) apart = Math.max(apart, Math.abs(view.read.weights[i] - weight));
     const holds = apart < TOLERANCE;
-    return `Calculated in your browser. ${holds ? "✓" : "✗ FAILS:"} the server's weights and probabilities differ from these by at most ${number(apart, 4)}.`;
+    return `Calculated in your browser. ${holds ? "✓" : "✗ FAILS:"} the server's weights and probabilities differ by at most ${number(apart, 4)}.`;
   }
 
   const onInput = (event) => {

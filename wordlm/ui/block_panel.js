@@ -1,7 +1,7 @@
 // What opens below the picture: one matrix in large, or who made a word likely.
 
-import { HUES, channels, element, number, shownWord, signedNumber } from "./drawing.js";
-import { matrix } from "./block_stages.js";
+import { HUES, channels, element, number, signedNumber } from "./drawing.js";
+import { matrix, quoted } from "./block_stages.js";
 import { reading, shareDifference, shares } from "./forward.js";
 
 /** Return a matrix in large; the cell under the pointer or the arrow keys says what it is and what it was made from. */
@@ -88,7 +88,7 @@ export function sharesPanel(view, { word, versus }, { hues, close, append, compa
   const n = read.ids.length;
   const found = sharesOf(view, word, versus);
   const logit = read.logits[word] - (versus === null ? 0 : read.logits[versus]);
-  const name = shownWord(itos[word]), second = versus === null ? "" : shownWord(itos[versus]);
+  const name = quoted(itos[word]), second = versus === null ? "" : quoted(itos[versus]);
   const what = versus === null ? `the score (logit) of ${name}` : `the score of ${name} less that of ${second}`;
   const heads = Array.from({ length: model.heads }, (_, head) => {
     let sum = found.replaced[head];
@@ -97,7 +97,7 @@ export function sharesPanel(view, { word, versus }, { hues, close, append, compa
   });
   const rows = [
     ...heads.map(({ head, sum, without }) => ({ title: `head ${head + 1}`, hue: hues[head], sum, without })),
-    { title: `${shownWord(prompt.typed[n - 1])} itself`, hue: HUES.query, sum: found.own, without: null },
+    { title: `${quoted(prompt.typed[n - 1])} itself`, hue: HUES.query, sum: found.own, without: null },
     { title: "the same for every text", hue: HUES.below, sum: found.biases, without: null },
   ];
   const reach = Math.max(...rows.flatMap(({ sum, without }) => [Math.abs(sum), Math.abs(without ?? 0)]));

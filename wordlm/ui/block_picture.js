@@ -3,12 +3,14 @@
 //
 // What is a matrix is drawn on a canvas, what connects is SVG, what is read or pressed is HTML above both.
 
-import { HUES, channels, drawn, element, number, shownWord } from "./drawing.js";
+import { HUES, channels, drawn, element, number, shownWord, signedNumber } from "./drawing.js";
 import { nextWords } from "./forward.js";
 import { looksMostAt, matrix, sayPair, stepOf } from "./block_stages.js";
 
 const NARROW = 700;
 const SPLIT_MS = 700;
+const FRAME = "rgb(128 128 128 / 0.5)";
+const WRITTEN_FROM = 0.1; // a smaller weight has no number beside its line
 
 const clamp = (value, low, high) => Math.min(high, Math.max(low, value));
 
@@ -247,8 +249,8 @@ export function createPicture(root, actions) {
       drawCells(context, one, where, rgb, options);
       regions.push({ box: where, rows: one.rows, columns: one.columns, say: options.say ?? one.say, press: () => actions.stage(stage, head) });
     };
-    const frame = (where, colour, width = 1.5) => {
-      context.globalAlpha = 1;
+    const frame = (name, where, colour, width = 1) => {
+      alpha(name);
       context.strokeStyle = colour;
       context.lineWidth = width;
       context.strokeRect(where.x, where.y, where.width, where.height);
@@ -287,17 +289,17 @@ export function createPicture(root, actions) {
         const gap = layout.rowHeight > 12 ? 4 : 1.4;
         context.clearRect(0, layout.top + j * layout.rowHeight - gap / 2, layout.lanes.length ? layout.lanes.at(-1).x + layout.lanes.at(-1).width + 2 : layout.embedding.x + layout.embedding.width + 2, gap);
       }
-    frame({ x: layout.embedding.x - 1, y: layout.top + query * layout.rowHeight, width: layout.embedding.width + 2, height: layout.rowHeight }, HUES.query);
+    frame("embedding", { x: layout.embedding.x - 1, y: layout.top + query * layout.rowHeight, width: layout.embedding.width + 2, height: layout.rowHeight }, HUES.query, 1.5);
 
     if (model.kind === "mlp") {
       put(matrix(view, "slots"), layout.slots, () => plain);
-      frame(layout.slots, "rgb(128 128 128 / 0.5)", 1);
+      frame("slots", layout.slots, FRAME);
     }
     for (const { name, y, height } of layout.rest) {
       const one = matrix(view, name);
       const rgb = name === "beside" ? (cell) => hue[Math.floor(cell / model.messageWidth)] : () => plain;
       put(one, { x: layout.right.x, y, width: layout.right.width, height }, rgb, {}, name);
-      frame({ x: layout.right.x, y, width: layout.right.width, height }, name === "word" ? HUES.query : "rgb(128 128 128 / 0.5)", 1);
+      frame(name, { x: layout.right.x, y, width: layout.right.width, height }, name === "word" ? HUES.query : FRAME);
     }
   }
 
@@ -320,11 +322,17 @@ export function createPicture(root, actions) {
       const [x0, y0] = [one.to, middle(query)];
       if (one.strip)
         scored.push(drawn("path", { pathLength: 1, d: `M ${one.x + one.width - one.strip - 4} ${layout.bottom + 15} h 4 V ${y0}`, stroke: hues[head], "stroke-width": 1.5 }));
+      const numbers = state.step === 4 ? scored : weighed;
+      const label = (j, value) => drawn("text", { x: one.from + 1, y: middle(j) - 3, "font-size": 10.5 }, [value]);
       scored.push(drawn("circle", { cx: x0, cy: y0, r: 4, fill: HUES.query, stroke: "none" }));
       for (let j = 0; j <= query; j++) {
         const weight = read.weights[head * n + beyond + j];
         const share = shares ? shares[head * n + beyond + j] / largest : weight;
         const size = Math.abs(share);
+        if (one.width >= 100 && layout.rowHeight >= 17) {
+          if (state.step === 4) numbers.push(label(j, number(read.scores[head * n + beyond + j], 2)));
+          else if (shares ? size > 0.25 : weight >= WRITTEN_FROM) numbers.push(label(j, shares ? signedNumber(shares[head * n + beyond + j], 2) : number(weight, 2)));
+        }
         if (size < 0.004) continue;
         const bend = (one.to - one.from) * 0.55;
         weighed.push(drawn("path", {
@@ -332,7 +340,7 @@ export function createPicture(root, actions) {
           d: `M ${x0} ${y0} C ${x0 - bend} ${y0} ${one.from + bend} ${middle(j)} ${one.from} ${middle(j)}`,
           stroke: shares ? (share > 0 ? HUES.for : HUES.against) : hues[head],
           "stroke-width": Math.max(0.7, thickest * size),
-          "stroke-opacity": Math.min(1, 0.18 + Math.sqrt(size)),
+          "stroke-opacity": Math.min(1, 0.22 + Math.sqrt(size)),
         }));
         if (weight > 0.03 && one.strip)
           handed.push(drawn("path", {
@@ -375,7 +383,7 @@ export function createPicture(root, actions) {
 
   function drawTitles(view, state, layout, hues) {
     const { model, read, prompt } = view;
-    const query = shownWord(prompt.typed.at(-1));
+    const query = `“${prompt.typed.at(-1)}”`;
     const focused = root.getRootNode().activeElement?.dataset?.focus;
     const at = (x, y, width, children, className = "") => element("div", { className: `title ${className}`, style: { left: `${x}px`, top: `${y}px`, width: `${width}px` } }, children);
     const faded = (name) => (state.step && stepOf(model, name) > state.step ? "later" : "");

@@ -5,7 +5,7 @@
 // looks (an EncodedPrompt with as many positions as the reading), the vocabulary, and the chosen head from 0.
 
 import { PAD, nextWords } from "./forward.js";
-import { number, shownWord, signedNumber } from "./drawing.js";
+import { number, signedNumber } from "./drawing.js";
 
 const STEP_OF = { embedding: 2, queries: 3, keys: 3, values: 3, scores: 4, weights: 5, messages: 6, beside: 6, update: 7, word: 7, contextual: 7, hidden: 8 };
 const STEP_OF_MLP = { embedding: 2, slots: 3, hidden: 4 };
@@ -27,7 +27,7 @@ export const stepOf = (model, name) => stepsOf(model)[name];
 export function matrix(view, name, head = view.head, key = 0) {
   const { model, read, prompt } = view;
   const n = read.ids.length, D = model.dModel, last = n - 1;
-  const word = (j) => shownWord(prompt.typed[j]), query = word(last);
+  const word = (j) => quoted(prompt.typed[j]), query = word(last);
   const slot = (j) => model.contextLen - n + j + 1;
   const headName = (h) => (model.heads === 1 ? "the head" : `head ${h + 1}`);
   const named = (title, rows, columns, values, from, heads, rowNames, say) => ({ name, title, rows, columns, values, from, heads, rowNames, say });
@@ -107,7 +107,7 @@ export function matrix(view, name, head = view.head, key = 0) {
 export function sayPair({ model, read, prompt }, head, key) {
   const n = read.ids.length;
   return (
-    `${model.heads === 1 ? "the head" : `head ${head + 1}`}: ${shownWord(prompt.typed[n - 1])} looks at ${shownWord(prompt.typed[key])}, ` +
+    `${model.heads === 1 ? "the head" : `head ${head + 1}`}: ${quoted(prompt.typed[n - 1])} looks at ${quoted(prompt.typed[key])}, ` +
     `score ${number(read.scores[head * n + key], 2)}, weight ${number(read.weights[head * n + key])}`
   );
 }
@@ -119,8 +119,11 @@ function sayMessage({ model, read, prompt }, head, k) {
   const added = (j) => read.weights[head * n + j] * read.values[(head * n + j) * M + k];
   let most = 0;
   for (let j = 1; j < n; j++) if (Math.abs(added(j)) > Math.abs(added(most))) most = j;
-  return `${name}; most of it from ${shownWord(prompt.typed[most])}: ${number(read.weights[head * n + most])} × ${number(read.values[(head * n + most) * M + k])} = ${number(added(most))}`;
+  return `${name}; most of it from ${quoted(prompt.typed[most])}: ${number(read.weights[head * n + most])} × ${number(read.values[(head * n + most) * M + k])} = ${number(added(most))}`;
 }
+
+/** In a sentence every word of the text stands in quotes: "the" would be lost among ours. */
+export const quoted = (word) => `“${word}”`;
 
 const heads = (model) => Array.from({ length: model.heads }, (_, h) => `head ${h + 1}`);
 const open = (read) => read.hidden.reduce((count, unit) => count + (unit > 0), 0);
@@ -137,9 +140,9 @@ export function looksMostAt(read, head) {
 export function steps(view) {
   const { model, read, prompt, itos, head } = view;
   const n = read.ids.length, last = n - 1, D = model.dModel;
-  const query = shownWord(prompt.typed[last]);
+  const query = quoted(prompt.typed[last]);
   const [best] = nextWords(read.probabilities, 1);
-  const decided = `${open(read)} of ${model.hidden} hidden units stay above 0. They score all ${model.vocabSize.toLocaleString("en")} words: ${shownWord(itos[best.id])} is likeliest, ${number(best.probability)}.`;
+  const decided = `${open(read)} of ${model.hidden} hidden units stay above 0. They score all ${model.vocabSize.toLocaleString("en")} words: ${quoted(itos[best.id])} is likeliest, ${number(best.probability)}.`;
   const cut = `The model reads ${n} pieces, the start mark among them. ${query} stands last, in slot ${model.contextLen}; in the vocabulary it is number ${read.ids[last]}.`;
   if (model.kind === "mlp")
     return [
@@ -151,7 +154,7 @@ export function steps(view) {
   const { headWidth: K, messageWidth: M } = model;
   const what = model.arrays["token_embedding.weight"][read.ids[last] * D];
   const where = model.arrays["position_embedding.weight"][(model.contextLen - 1) * D];
-  const most = looksMostAt(read, head), key = shownWord(prompt.typed[most]);
+  const most = looksMostAt(read, head), key = quoted(prompt.typed[most]);
   const score = read.scores[head * n + most], weight = read.weights[head * n + most];
   const whose = model.heads === 1 ? "The head" : `Head ${head + 1}`;
   const all = model.heads === 1 ? "The one message has" : `The ${model.heads} messages stand side by side: ${model.heads} × ${M} =`;
