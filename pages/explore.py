@@ -43,7 +43,9 @@ def pressed(came: dict[str, Any]) -> None:
 
 def whole_model(look: Look, off: tuple[int, ...], expected: np.ndarray, weights: np.ndarray | None) -> None:
     beside, others = controls.held_beside(choice)
-    block_picture([chosen, *beside], choice.text, prompt, look, off, expected, weights, others, pressed)
+    welcome = view.is_first_visit() and not presenting
+    models = [chosen, *beside]
+    block_picture(models, choice.text, prompt, look, off, expected, weights, others, pressed, welcome=welcome)
 
 
 if not has_heads:
@@ -57,8 +59,9 @@ else:
     if off:
         expected = next_probabilities(model_of(chosen), reading.ids, **switches(model_of(chosen), off))
         words = next_word_effect(probabilities, expected, vocab)
-    view.say_what_is_seen(inspection, reading, words, f"{without_heads(off)} " if off else "")
     look = controls.look_at(reading, query, key, head, large=presenting)
+    if look.form != "model":  # there the browser says it, at every key
+        view.say_what_is_seen(inspection, reading, words, f"{without_heads(off)} " if off else "")
     picture = st.container()
     one_reading = address.held("one_reading") if look.form != "model" else False
     if not presenting:

@@ -55,9 +55,7 @@ def test_the_picture_shows_the_models_own_numbers_and_the_server_confirms_them(p
     seen = inspect_ids(four_heads, encode_prompt(TEXT, vocab).ids)
     most = [f"most at {seen_word(TEXT, row)} {row.max():.3f}" for row in seen.weights[:, -1]]
     assert page.locator(".titles .dim span").all_inner_texts() == most
-    expect(page.locator(".foot")).to_contain_text(
-        "✓ the server's weights and probabilities differ from these by at most"
-    )
+    expect(page.locator(".check")).to_contain_text("✓ the server's weights and probabilities differ by at most")
 
 
 def seen_word(text: str, row) -> str:
@@ -76,9 +74,9 @@ def test_the_picture_follows_every_key_while_the_server_does_not_answer(page, se
         typed += key
         expect(page.locator(".board .word")).to_have_count(1 + len(typed.split()), timeout=1000)
         assert likeliest(page) == expected(four_heads, vocab, typed)
-    expect(page.locator(".foot")).to_have_text("Calculated in your browser.")
+    expect(page.locator(".check")).to_have_text("Calculated in your browser.")
     proxy.answers.set()
-    expect(page.locator(".foot")).to_contain_text("✓ the server's")
+    expect(page.locator(".check")).to_contain_text("✓ the server's")
     assert words(page)[1:] == typed.split()
 
 
@@ -87,7 +85,7 @@ def test_without_the_server_play_hover_queries_and_heads_off_still_work(page, se
     open_picture(page, proxy.url)
     proxy.lose()
     page.get_by_role("switch", name="head 2 on").press("Space")
-    expect(page.locator(".board .next h4")).to_contain_text("with heads off")
+    expect(page.locator(".board .next h4")).to_have_text("Next word after to without head 2")
     word, now = likeliest(page)
     assert (word, now.split(" ")[0]) == expected(four_heads, vocab, TEXT, (1,))
     page.get_by_role("switch", name="head 2 on").press("Space")
@@ -96,7 +94,7 @@ def test_without_the_server_play_hover_queries_and_heads_off_still_work(page, se
     shorter = " ".join(TEXT.split()[:4])
     expect(page.locator(".board .next h4")).to_have_text("Next word after ball")
     assert likeliest(page) == expected(four_heads, vocab, shorter)
-    page.locator(".foot").hover()
+    page.locator(".sentence").hover()
     expect(page.locator(".board .next h4")).to_have_text("Next word after to")
     page.locator(".board .word").nth(3).press("Enter")
     expect(page.locator(".board .next h4")).to_have_text("Next word after the")
@@ -118,7 +116,7 @@ def test_what_is_pressed_stands_in_the_link_and_a_link_opens_it(page, server):
     expect(page).to_have_url(re.compile("head=3"))
     page.get_by_role("switch", name="head 1 on").press("Space")
     expect(page).to_have_url(re.compile("without=1"))
-    expect(page.locator(".foot")).to_contain_text("✓ the server's")
+    expect(page.locator(".check")).to_contain_text("✓ the server's")
     link, seen = page.url, likeliest(page)
     page.goto("about:blank")
     page.goto(link)
@@ -157,7 +155,7 @@ def test_the_heads_split_and_merge_in_place(page, server):
     for heads in ("1", "16", "4"):
         choose(page, "model", heads)
         expect(page.locator(".board .lane")).to_have_count(int(heads))
-        expect(page.locator(".foot")).to_contain_text("✓ the server's")
+        expect(page.locator(".check")).to_contain_text("✓ the server's")
 
 
 def test_a_next_word_shows_who_made_it_likely_and_the_sum_is_its_score(page, server):
@@ -179,7 +177,7 @@ def test_a_next_word_shows_who_made_it_likely_and_the_sum_is_its_score(page, ser
 
 def test_an_appended_word_goes_on_in_the_prompt_and_the_picture(page, server):
     open_picture(page, server)
-    page.get_by_role("button", name="Append the and play again").press("Enter")
+    page.get_by_role("button", name="Append the", exact=True).press("Enter")
     expect(prompt_box(page)).to_have_value(f"{TEXT} the")
     assert words(page)[-1] == "the"
     expect(page).to_have_url(re.compile(r"ball\+to\+the"))
@@ -190,7 +188,7 @@ def test_any_stage_opens_and_its_cells_say_what_they_were_made_from(page, server
     board = page.locator(".board").bounding_box()
     lane = page.locator(".board .lane").nth(1).bounding_box()
     page.mouse.move(lane["x"] + lane["width"] / 2, board["y"] + 110)
-    expect(page.locator(".tip")).to_contain_text("head 2: “to” looks at “<BOS>”, score")
+    expect(page.locator(".tip")).to_contain_text("head 2: “to” looks at the start mark, score")
     page.get_by_role("button", name="values").nth(1).press("Enter")
     panel = page.locator(".panel")
     expect(panel.locator("h4")).to_have_text("Values of head 2: what each word hands on (13 × 16)")
@@ -202,7 +200,7 @@ def test_any_stage_opens_and_its_cells_say_what_they_were_made_from(page, server
 
 def test_another_model_stands_below_and_they_say_where_they_part(page, server):
     open_picture(page, server)
-    page.get_by_label("Beside").select_option(label="1 head")
+    page.get_by_label("Another model below").select_option(label="1 head")
     expect(page.locator(".board")).to_have_count(2)
     expect(page.locator(".sentence")).to_contain_text("They disagree most on")
     expect(page).to_have_url(re.compile("beside=1"))

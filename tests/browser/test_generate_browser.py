@@ -17,10 +17,11 @@ from playwright.sync_api import Page, expect
 from tests.browser.conftest import CHROMIUM, FLAGS, choose, settled, start_server, stop_server
 from wordlm.checkpoints import open_checkpoint
 from wordlm.engines import TorchEngine
-from wordlm.files import ARTIFACTS, REPOSITORY
+from wordlm.files import ARTIFACTS
 from wordlm.generation import Decoding, candidate_probabilities, generate
 from wordlm.text import BOS, EOS, PAD, UNK, encode_prompt
 from wordlm.ui.browser_engine import ORT_VERSION
+from wordlm.ui.components import module
 
 PROMPT = "one day a big bear saw a small bird"
 
@@ -97,52 +98,35 @@ def test_a_model_chosen_while_the_page_is_still_coming_reaches_the_button(page, 
     expect(page.get_by_role("button", name="Run in my browser")).to_contain_text("the model, 9.3 MB")
 
 
-def test_a_question_for_the_model_that_is_lost_on_the_way_is_asked_again(page, server, vocab, ort_web):
-    lost = []
-
-    def lose_the_first(socket):
-        to_server = socket.connect_to_server()
-
-        def pass_on(message):
-            if b"wanted" in message and not lost:
-                lost.append(message)
-            else:
-                to_server.send(message)
-
-        socket.on_message(pass_on)
-
-    page.route_web_socket("**/_stcore/stream", lose_the_first)
-    serve_from(page, ort_web)
-    open_generate(page, server, "your browser", limit=8)
-    page.get_by_role("button", name="Run in my browser").click()
-    expect(page.get_by_text("What did it take?")).to_be_visible(timeout=60_000)
-    expect(page.locator(".story a")).to_have_text(greedy_words("multihead_seed11", vocab, limit=8))
-    assert len(lost) == 1
-
-
 def test_a_run_that_ends_after_another_model_was_chosen_leaves_the_button_of_the_chosen_one(page, server, ort_web):
     serve_from(page, ort_web)
     open_generate(page, server, "your browser", limit=200)
     page.get_by_role("button", name="Run in my browser").click()
-    expect(page.get_by_text("Loading the model")).to_be_visible(timeout=60_000)
+    expect(page.get_by_role("button", name="Stop")).to_be_visible()
     choose(page, "browser_model", "MLP")
     expect(page.get_by_text("Done in your browser")).to_be_visible(timeout=60_000)
     expect(page.get_by_role("button", name="Run in my browser")).to_contain_text("the model, 9.3 MB")
     expect(page.get_by_text("4 heads, seed 11 · your browser").first).to_be_visible()
 
 
-def test_the_browser_keeps_the_engine_for_the_next_visit(page, server, vocab, ort_web):
-    asked = serve_from(page, ort_web)
+def test_the_browser_keeps_the_engine_and_the_model_for_the_next_visit(page, server, vocab, ort_web):
+    asked, models = serve_from(page, ort_web), []
+    page.on(
+        "request",
+        lambda request: (
+            models.append(request.url) if "/media/" in request.url and request.url.endswith(".bin") else None
+        ),
+    )
     open_generate(page, server, "your browser", limit=20)
     button = page.get_by_role("button", name="Run in my browser")
     button.click()
     expect(page.get_by_text("Done in your browser")).to_be_visible(timeout=60_000)
     expect(page.locator(".story a")).to_have_text(greedy_words("multihead_seed11", vocab, limit=20))
-    assert len(asked) == 2
+    assert (len(asked), len(models)) == (2, 1)
     page.reload()
     button.click()
     expect(page.get_by_text("Done in your browser")).to_be_visible(timeout=60_000)
-    assert len(asked) == 2
+    assert (len(asked), len(models)) == (2, 1)
 
 
 def test_a_story_made_with_webgpu_equals_pytorch_s_greedy_one(browser, server, vocab, ort_web):
@@ -205,7 +189,7 @@ SETTINGS = [
 def test_decoding_in_the_browser_follows_the_same_specification(page, server):
     """The same probabilities for the draw, and draws that follow them: a chi-square test with a fixed seed."""
     page.goto(f"{server}/_stcore/health")
-    script = (REPOSITORY / "wordlm" / "ui" / "browser_engine.js").read_text(encoding="utf-8")
+    script = module("browser_engine.js")
     logits = np.random.default_rng(0).normal(0, 2, 40).astype(np.float32).round(1)  # rounded, so that some are equal
     special = {"PAD": PAD, "BOS": BOS, "EOS": EOS, "UNK": UNK}
     program = """

@@ -3,21 +3,21 @@
 // The server sends what is chosen and where the weights lie; it is not needed for anything else. Follows wordlm/ui/block.py,
 // which says what `data` holds; tests/browser/test_block_browser.py holds the two together.
 
-import { fetchBytes, keptBytes } from "./cache.js";
+import { fetchBytes, keptBytes, serverAddress } from "./cache.js";
 import { matrixPanel, sharesOf, sharesPanel } from "./block_panel.js";
 import { createPicture } from "./block_picture.js";
-import { steps } from "./block_stages.js";
-import { element, number, shownWord } from "./drawing.js";
+import { quoted, steps, summary } from "./block_stages.js";
+import { element, isStill, number } from "./drawing.js";
 import { nextWords, readModel, reading } from "./forward.js";
 import { Tokenizer } from "./tokenizer.js";
 
 const TOLERANCE = 1e-4;
-const SPEEDS = { slowly: 9000, "at a normal pace": 6000, quickly: 3000 };
+const PACES = { slow: 9000, normal: 5500, quick: 3000 }; // milliseconds a step
 const LARGE = 1.4; // on a projector the smallest label, of 14.4 pixels there, is 20 pixels high
-const LEAST_ID = 4; // of a word that can be written; before it stand the special ones
 
 // Shared by all pictures of the page, and kept when one is left and opened again.
 const loaded = new Map();
+let welcomed = false;
 
 export default function ({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".model");
@@ -28,8 +28,9 @@ export default function ({ data, parentElement, setTriggerValue }) {
 
 function createBlock(root) {
   // What is chosen here and now. A press is in force at once; the server hears of it and will say the same.
-  const state = { text: "", position: null, hover: null, head: 0, alone: false, off: new Set(), word: null, versus: null, lines: "weights", step: 0, playing: false, speed: "at a normal pace", stage: null };
+  const state = { text: "", position: null, hover: null, head: 0, alone: false, off: new Set(), word: null, versus: null, lines: "weights", step: 0, playing: false, pace: "normal", stage: null };
   const typed = new Set(); // texts typed since the server and the prompt box last agreed
+  let welcoming = false; // a first visit sees the steps played by themselves, until it does something
   let data = null, send = () => {}, models = [], views = null, shown = "", timer = 0, progress = "", failure = "";
   const pressed = new Map(); // what was pressed and not yet confirmed by the server
 
@@ -37,28 +38,33 @@ function createBlock(root) {
   const sentence = element("p", { className: "sentence", aria: { live: "polite" } });
   const figures = element("div", { className: "figures" });
   const panel = element("div");
-  const foot = element("p", { className: "foot" });
-  root.replaceChildren(player, sentence, figures, panel, foot);
+  const foot = element("p", { className: "check" });
+  const below = element("div", { className: "below" });
+  root.replaceChildren(player, sentence, figures, panel, below);
   const pictures = [];
 
   const actions = {
     hover(place) { state.hover = place; update(); },
     query(place) {
+      endWelcome();
       const { whole } = views[0];
       state.hover = null;
       state.position = place === whole.ids.length - 1 ? null : whole.positions[place];
       press({ query: place }, ["position"]);
     },
     head(head) {
+      endWelcome();
       state.alone = head === state.head ? !state.alone : true;
       state.head = head;
       press({ head }, ["head"]);
     },
     toggle(head) {
+      endWelcome();
       state.off.has(head) ? state.off.delete(head) : state.off.add(head);
       press({ toggled: head }, ["off"]);
     },
     word(id) {
+      endWelcome();
       state.word = state.word === id ? null : id;
       state.versus = null;
       state.stage = null;
@@ -66,6 +72,7 @@ function createBlock(root) {
       update();
     },
     stage(name, head) {
+      endWelcome();
       const same = state.stage?.name === name && state.stage.head === head;
       state.stage = same ? null : { name, head };
       state.word = null;
@@ -73,6 +80,7 @@ function createBlock(root) {
       if (!same && head !== state.head) state.head = head;
       update();
     },
+    append,
     pair(head, key, place) {
       state.head = head;
       Object.assign(state, { stage: { name: "pair", head, key }, word: null, lines: "weights" });
@@ -117,6 +125,12 @@ function createBlock(root) {
     } catch (error) {
       failure = error.message;
     }
+    if (data.welcome && !welcomed && !failure && !isStill()) {
+      welcoming = true;
+      views = models.map((_, place) => viewOf(place));
+      play(true);
+    }
+    welcomed = true;
     // After most keys the server says only what was drawn when the key was pressed.
     if (views && !failure && whatIsShown() === shown) foot.textContent = confirmed(views[0]);
     else update();
@@ -147,9 +161,11 @@ function createBlock(root) {
     if (!data || !root.isConnected) return;
     if (failure || !models.length) {
       player.replaceChildren();
+      player.dataset.titles = "";
       figures.replaceChildren();
       panel.replaceChildren();
-      foot.textContent = "";
+      below.replaceChildren();
+      below.dataset.name = "";
       sentence.textContent = failure
         ? `This browser could not read the model itself (${failure}). Cells and lines, which the server draws, still work.`
         : progress || "Fetching the model, once.";
@@ -175,19 +191,24 @@ function createBlock(root) {
       pictures.pop();
       figures.lastChild.remove();
     }
-    const told = steps(views[0]);
+    const told = steps(views[0], state.alone);
     state.step = Math.min(state.step, told.length);
-    drawPlayer(told, views[0]);
-    sentence.replaceChildren(...sentenceOf(told, views));
+    drawPlayer(told);
+    sentence.replaceChildren(...sentenceOf(told));
     for (const [place, view] of views.entries()) pictures[place].show(view, place === 0 || view.model.kind !== "mlp" ? state : { ...state, step: 0 }, { width, room, hues: data.hues, nextShown });
     drawPanel(views[0], width);
+    drawBelow();
     foot.textContent = confirmed(views[0]);
   }
 
-  function sentenceOf(told, views) {
+  function sentenceOf(told) {
     if (state.step) return [element("b", { textContent: `${told[state.step - 1][0]}. ` }), told[state.step - 1][1]];
-    if (views.length === 2) return [views[0].apart];
-    return ["Press Play to follow this text through the model. Point at a word and it looks; point at any cell to see what made it."];
+    const [view] = views;
+    if (state.word !== null && view.shares)
+      return [`Each line is a part of the score of ${quoted(view.itos[state.word])}: in the head's hue it speaks for the word, grey and dashed against it.`];
+    const inAll = summary(view);
+    if (view.apart) return [`${inAll} ${view.apart}`];
+    return [`${inAll} ${matchMedia("(hover: none)").matches ? "Press" : "Point at"} any word, and it looks.`];
   }
 
   function forms() {
@@ -198,30 +219,49 @@ function createBlock(root) {
     ]);
   }
 
-  function drawPlayer(told, { itos, read }) {
-    const focused = root.getRootNode().activeElement?.dataset?.focus;
-    const button = (text, title, focus, act, more = {}) => element("button", { type: "button", className: "act", textContent: text, title, aria: { label: title }, data: { focus }, onclick: act, ...more });
-    const speed = element("select", { className: "aside", data: { focus: "speed" }, aria: { label: "Pace" }, onchange: (event) => { state.speed = event.target.value; play(state.playing); } },
-      Object.keys(SPEEDS).map((name) => element("option", { value: name, textContent: name, selected: name === state.speed })));
-    const chosen = state.word ?? nextWords(read.probabilities, 20).find(({ id }) => id >= LEAST_ID)?.id;
+  // Made once for a kind of model: a button that is made anew between its press and its release would not hear of it.
+  function makePlayer(told) {
+    const button = (text, title, focus, act) => element("button", { type: "button", className: "act", textContent: text, title, aria: { label: title }, data: { focus }, onclick: act });
+    const pace = element("select", { aria: { label: "Pace" }, data: { focus: "pace" }, onchange: () => { state.pace = pace.value; play(state.playing); } },
+      Object.keys(PACES).map((name) => element("option", { value: name, textContent: name, selected: name === state.pace })));
+    const names = ["All", ...told.map(([, , short]) => short)];
     player.replaceChildren(
-      models[0].model.kind === "mlp" ? "" : forms(),
+      ...(models[0].model.kind === "mlp" ? [] : [forms()]),
       element("span", { className: "buttons" }, [
-        button(state.playing ? "❚❚ Pause" : "▶ Play", state.playing ? "Pause" : "Play the steps", "play", () => play(!state.playing)),
-        button("‹", "Step back", "back", () => go(state.step - 1), { disabled: state.step === 0 }),
-        button("›", "Step forward", "forth", () => go(state.step + 1), { disabled: state.step === told.length }),
-        speed,
+        button("", "", "play", () => { welcoming = false; play(!state.playing); }),
+        button("‹", "Step back", "back", () => go(state.step - 1)),
+        button("›", "Step forward", "forth", () => go(state.step + 1)),
       ]),
-      element("ol", { className: "steps" }, [["All at once"], ...told].map(([title], step) =>
-        element("li", {}, [element("button", { type: "button", textContent: step ? String(step) : "All", title, aria: { label: step ? `Step ${step}: ${title}` : title, current: step === state.step ? "step" : "false" }, data: { focus: `step-${step}` }, onclick: () => go(step) })]))),
-      element("label", { className: "aside" }, ["Beside ", element("select", { data: { focus: "beside" }, onchange: (event) => send({ beside: event.target.value }) },
-        [["", "no other"], ...data.others].map(([value, textContent]) => element("option", { value, textContent, selected: value === data.beside })))]),
-      button(`Append ${shownWord(itos[chosen])}`, `Append ${itos[chosen]} and play again`, "append", () => append(chosen), { className: "act aside" }),
+      element("ol", { className: "steps" }, names.map((short, step) =>
+        element("li", {}, [element("button", { type: "button", aria: { label: step ? `Step ${step}: ${told[step - 1][0]}` : "All at once" }, data: { focus: `step-${step}` }, onclick: () => go(step) },
+          step ? [`${step}`, element("span", { textContent: ` ${short}` })] : [short])]))),
+      pace,
     );
-    if (focused) player.querySelector(`[data-focus="${CSS.escape(focused)}"]`)?.focus();
+  }
+
+  function drawPlayer(told) {
+    const titles = JSON.stringify(told.map(([title]) => title));
+    if (player.dataset.titles !== titles) {
+      player.dataset.titles = titles;
+      makePlayer(told);
+    }
+    const at = (focus) => player.querySelector(`[data-focus="${focus}"]`);
+    const title = state.playing ? "Pause" : "Play the steps";
+    Object.assign(at("play"), { textContent: state.playing ? "Pause" : "▶ Play", title, ariaLabel: title });
+    at("back").disabled = state.step === 0;
+    at("forth").disabled = state.step === told.length;
+    for (const [step, item] of player.querySelectorAll(".steps button").entries()) item.ariaCurrent = step === state.step ? "step" : "false";
+  }
+
+  function endWelcome() {
+    if (!welcoming) return;
+    welcoming = state.playing = false;
+    state.step = 0;
+    clearInterval(timer);
   }
 
   function go(step) {
+    welcoming = false;
     play(false);
     state.step = step;
     update();
@@ -235,10 +275,14 @@ function createBlock(root) {
       if (state.step >= last) state.step = 0;
       state.step += 1;
       timer = setInterval(() => {
-        if (!root.isConnected || state.step >= last) return play(false);
+        if (!root.isConnected || state.step >= last) {
+          if (welcoming) state.step = 0;
+          welcoming = false;
+          return play(false);
+        }
         state.step += 1;
         update();
-      }, SPEEDS[state.speed]);
+      }, PACES[state.pace]);
     }
     update();
   }
@@ -256,6 +300,19 @@ function createBlock(root) {
     } else update();
   }
 
+  function drawBelow() {
+    const beside = element("select", { data: { focus: "beside" }, onchange: () => send({ beside: beside.value }) },
+      [["", "none"], ...data.others].map(([value, textContent]) => element("option", { value, textContent, selected: value === data.beside })));
+    const name = JSON.stringify([data.others, data.beside]);
+    if (below.dataset.name === name) return;
+    below.dataset.name = name;
+    below.replaceChildren(
+      element("p", { textContent: "Cells: in hue above 0, grey below; the deeper, the further. Lines: the thicker, the larger the weight." }),
+      foot,
+      element("label", {}, ["Another model below: ", beside]),
+    );
+  }
+
   function drawPanel(view, width) {
     const close = () => {
       Object.assign(state, { stage: null, word: null, versus: null, lines: "weights" });
@@ -269,12 +326,15 @@ function createBlock(root) {
       panel.replaceChildren(sharesPanel(view, state, {
         ...shared,
         others,
-        append: state.word >= LEAST_ID ? () => append(state.word) : null,
         compare: (versus) => { state.versus = versus; update(); },
       }));
       if (opened) panel.querySelector("details").open = true;
     } else if (state.stage) panel.replaceChildren(matrixPanel(view, state.stage, shared));
     else panel.replaceChildren();
+    // What was just opened below the fold would seem to be nothing.
+    const name = state.word !== null ? `word ${state.word}` : state.stage && `${state.stage.name} ${state.stage.head} ${state.stage.key}`;
+    if (name && name !== panel.dataset.name) panel.scrollIntoView({ block: "nearest", behavior: isStill() ? "instant" : "smooth" });
+    panel.dataset.name = name ?? "";
     if (focused) panel.querySelector(`[data-focus="${CSS.escape(focused)}"]`)?.focus();
   }
 
@@ -284,7 +344,7 @@ function createBlock(root) {
     const ordered = [...words].sort((a, b) => apart(b) - apart(a));
     one.disagree = other.disagree = new Set(ordered.slice(0, 3));
     const most = ordered[0];
-    one.apart = `They disagree most on ${shownWord(one.itos[most])}: ${number(one.read.probabilities[most])} for ${data.models[0].title}, ${number(other.read.probabilities[most])} for ${data.models[1].title}.`;
+    one.apart = `They disagree most on ${quoted(one.itos[most])}: ${number(one.read.probabilities[most])} for ${data.models[0].title}, ${number(other.read.probabilities[most])} for ${data.models[1].title}.`;
   }
 
   /** Say how far the server's numbers are from these, where it read the same. */
@@ -302,6 +362,7 @@ function createBlock(root) {
   const onInput = (event) => {
     if (!root.isConnected) return leave();
     if (!event.target.closest?.(".st-key-prompt") || !models.length) return;
+    endWelcome();
     typed.add(event.target.value);
     state.text = event.target.value;
     state.hover = null;
@@ -340,8 +401,8 @@ function material({ digest, url, bytes, layout, vocabulary, title }, say) {
   if (!loaded.has(name)) {
     const megabytes = (count) => (count / 1e6).toFixed(1);
     const got = Promise.all([
-      keptBytes(`/weights/${digest}`, () => fetchBytes(`${serverOf()}${url}`, bytes, (came) => say(`Fetching ${title}, once: ${megabytes(came)} of ${megabytes(bytes)} MB`))),
-      keptBytes(`/vocabulary/${vocabulary.digest}`, () => fetchBytes(`${serverOf()}${vocabulary.url}`, vocabulary.bytes, () => {})),
+      keptBytes(`/weights/${digest}`, () => fetchBytes(`${serverAddress()}${url}`, bytes, (came) => say(`Fetching ${title}, once: ${megabytes(came)} of ${megabytes(bytes)} MB`))),
+      keptBytes(`/vocabulary/${vocabulary.digest}`, () => fetchBytes(`${serverAddress()}${vocabulary.url}`, vocabulary.bytes, () => {})),
     ]).then(([weights, words]) => {
       const { tables, itos } = JSON.parse(new TextDecoder().decode(words));
       return { model: readModel(weights, layout), tokenizer: new Tokenizer(tables, itos), itos };
@@ -350,10 +411,4 @@ function material({ digest, url, bytes, layout, vocabulary, title }, say) {
     loaded.set(name, got);
   }
   return loaded.get(name);
-}
-
-/** Where the server's files lie: the address of the page's own script, without what Streamlit adds to it. */
-function serverOf() {
-  const script = document.querySelector('script[src*="/static/"]');
-  return script ? script.src.split("/static/")[0] : location.origin;
 }

@@ -11,12 +11,11 @@ from typing import Any
 
 import numpy as np
 import streamlit as st
-from streamlit import runtime
 
 from wordlm.text import EncodedPrompt
 from wordlm.ui.browser_model import layout_of, tokenizer_tables, weights_bytes
 from wordlm.ui.charts import head_hue
-from wordlm.ui.components import module
+from wordlm.ui.components import module, offered
 from wordlm.ui.heads import Look
 from wordlm.ui.resources import Checkpoint, kept, model_of, vocabulary_of
 
@@ -34,11 +33,14 @@ def block_picture(
     weights: np.ndarray | None,
     others: Sequence[Checkpoint],
     on_chosen: Callable[[dict[str, Any]], None],
+    *,
+    welcome: bool,
 ) -> None:
     """Draw a model, or two of them, reading `text`; a press calls `on_chosen` with what it chooses.
 
     The server's own numbers of the first model, for the query's reading, are `probabilities` (V,) and `weights`
-    (H, n), None for an MLP. `others` are those that may stand beside it.
+    (H, n), None for an MLP. `others` are those that may stand beside it. On a
+    first visit, a `welcome`, the steps play by themselves.
     """
     last = look.query == len(prompt.ids) - 1
     likeliest = np.argsort(-probabilities, kind="stable")[:_CONFIRMED]
@@ -50,6 +52,7 @@ def block_picture(
         "models": [_material(one) for one in models],
         "others": [[one.choice, one.title] for one in others],
         "beside": models[1].choice if len(models) > 1 else "",
+        "welcome": welcome,
         "large": look.large,
         "hues": [head_hue(number) for number in range(max(one.heads or 1 for one in models))],
         "confirm": {
@@ -85,8 +88,8 @@ def _material(chosen: Checkpoint) -> dict[str, Any]:
     return {
         "title": chosen.title,
         "layout": layout,
-        **_offered(*weights, f"weights {chosen.title} {chosen.seed}"),
-        "vocabulary": _offered(*words, "vocabulary"),
+        **offered(*weights, f"weights {chosen.title} {chosen.seed}"),
+        "vocabulary": offered(*words, "vocabulary"),
     }
 
 
@@ -105,14 +108,3 @@ def _vocabulary(chosen: Checkpoint) -> tuple[bytes, str]:
 def _named(content: bytes) -> tuple[bytes, str]:
     """Return bytes with the name under which a browser keeps them."""
     return content, hashlib.sha256(content).hexdigest()
-
-
-def _offered(content: bytes, digest: str, place: str) -> dict[str, Any]:
-    """Let the browser fetch bytes as it fetches a picture; return where, and their digest.
-
-    Through the websocket they would hold up everything else, and could show no progress.
-    """
-    if not runtime.exists():  # the page is drawn for a test
-        return {"url": "", "digest": digest, "bytes": len(content)}
-    url = runtime.get_instance().media_file_mgr.add(content, "application/octet-stream", place)
-    return {"url": url, "digest": digest, "bytes": len(content)}

@@ -83,7 +83,7 @@ export function matrixPanel(view, { name, head, key }, { width, hues, close }) {
  *
  * `versus` is a second word whose shares are taken off, or null; `choose` is called with another one.
  */
-export function sharesPanel(view, { word, versus }, { hues, close, append, compare, others }) {
+export function sharesPanel(view, { word, versus }, { hues, close, compare, others }) {
   const { model, read, prompt, itos } = view;
   const n = read.ids.length;
   const found = sharesOf(view, word, versus);
@@ -93,15 +93,17 @@ export function sharesPanel(view, { word, versus }, { hues, close, append, compa
   const heads = Array.from({ length: model.heads }, (_, head) => {
     let sum = found.replaced[head];
     for (let j = 0; j < n; j++) sum += found.pairs[head * n + j];
-    return { head, sum, without: read.headsOn[head] ? changeWithout(view, head, word, versus) : null };
+    return { head, sum, ...(read.headsOn[head] ? switchedOff(view, head, word, versus) : { change: null, without: null }) };
   });
   const rows = [
-    ...heads.map(({ head, sum, without }) => ({ title: `head ${head + 1}`, hue: hues[head], sum, without })),
-    { title: `${quoted(prompt.typed[n - 1])} itself`, hue: HUES.query, sum: found.own, without: null },
-    { title: "the same for every text", hue: HUES.below, sum: found.biases, without: null },
+    ...heads.map((one) => ({ title: `head ${one.head + 1}`, hue: hues[one.head], ...one })),
+    { title: `${quoted(prompt.typed[n - 1])} itself`, hue: HUES.query, sum: found.own, change: null, without: null },
+    { title: "the same for every text", hue: HUES.plain, sum: found.biases, change: null, without: null },
   ];
-  const reach = Math.max(...rows.flatMap(({ sum, without }) => [Math.abs(sum), Math.abs(without ?? 0)]));
-  const parted = heads.filter(({ sum, without }) => without !== null && Math.sign(sum) !== Math.sign(-without) && Math.max(Math.abs(sum), Math.abs(without)) > 0.05);
+  const reach = Math.max(...rows.flatMap(({ sum, change }) => [Math.abs(sum), Math.abs(change ?? 0)]));
+  const now = read.probabilities[word];
+  const parted = heads.filter(({ sum, change }) => change !== null && Math.sign(sum) === Math.sign(change) && Math.max(Math.abs(sum), Math.abs(change)) > 0.05);
+  const outrun = versus === null ? heads.filter(({ change, without }) => change !== null && Math.sign(change) !== Math.sign(without - now)) : [];
   const bar = (value, hue, className = "") => {
     const size = (50 * Math.abs(value)) / reach;
     return element("i", { className, style: { background: hue, width: `${size}%`, left: `${value < 0 ? 50 - size : 50}%` } });
@@ -114,19 +116,17 @@ export function sharesPanel(view, { word, versus }, { hues, close, append, compa
   return element("section", { className: "panel shares", aria: { label: `Who made ${name} likely?` } }, [
     header(versus === null ? `Who made ${name} likely?` : `Why ${name} rather than ${second}?`, close),
     element("p", {}, [
-      `Each head's part of ${what}, ${number(logit, 2)}. The lines above now show the part of every word: blue for, orange against. `,
+      `Each head's part of ${what}, ${number(logit, 2)}. The lines above show the part of every word.`,
     ]),
-    element("div", { className: "tools" }, [
-      element("label", {}, ["Compare with ", select]),
-      append && element("button", { type: "button", className: "act", textContent: `Append ${name} and go on`, data: { focus: "append-word" }, onclick: append }),
-    ].filter(Boolean)),
+    element("label", {}, ["Compare with ", select]),
     element("table", {}, [
-      element("thead", {}, [element("tr", {}, ["", "its share", "", "without it, the score changes by"].map((text) => element("th", { textContent: text, scope: "col" })))]),
-      element("tbody", {}, rows.map(({ title, hue, sum, without }) => element("tr", {}, [
+      element("thead", {}, [element("tr", {}, ["", "its share", "", "without it, the score changes by", ...(versus === null ? ["and its probability becomes"] : [])].map((text) => element("th", { textContent: text, scope: "col" })))]),
+      element("tbody", {}, rows.map(({ title, hue, sum, change, without }) => element("tr", {}, [
         element("th", { scope: "row" }, [element("i", { style: { background: hue } }), title]),
         element("td", { textContent: signedNumber(sum) }),
-        element("td", { className: "bars" }, [element("span", {}, [bar(sum, sum > 0 ? HUES.for : HUES.against)])]),
-        element("td", { textContent: without === null ? "" : signedNumber(without) }),
+        element("td", { className: "bars" }, [element("span", {}, [bar(sum, sum > 0 ? hue : HUES.below)])]),
+        element("td", { textContent: change === null ? "" : signedNumber(change) }),
+        versus === null ? element("td", { textContent: without === null ? "" : `${number(without)} (now ${number(now)})` }) : "",
       ]))),
       element("tfoot", {}, [element("tr", {}, [
         element("th", { scope: "row", textContent: "sum" }),
@@ -137,7 +137,8 @@ export function sharesPanel(view, { word, versus }, { hues, close, append, compa
     ]),
     element("p", { className: "dim" }, [
       "Exact for the hidden units that are open in this reading. It is not what would happen without the head: then other units open. ",
-      parted.length ? `They part for ${parted.map(({ head }) => `head ${head + 1}`).join(" and ")}.` : "Here both have the same sign for every head that counts.",
+      parted.length ? `Share and change part for ${named(parted)}. ` : "",
+      outrun.length ? `Without ${named(outrun)} score and probability go opposite ways, since the scores of other words change more.` : "",
     ]),
     pairsTable(view, found),
   ]);
@@ -149,11 +150,14 @@ export function sharesOf({ model, read }, word, versus) {
   return versus === null ? found : shareDifference(found, shares(model, read, versus));
 }
 
-function changeWithout({ model, read, ids }, head, word, versus) {
+const named = (heads) => heads.map(({ head }) => `head ${head + 1}`).join(" and ");
+
+/** Return by how much a word's score changes when a head is switched off, and what its probability is then. */
+function switchedOff({ model, read, ids }, head, word, versus) {
   const headsOn = read.headsOn.map((on, h) => on && h !== head);
-  const { logits } = reading(model, ids, { headsOn });
+  const { logits, probabilities } = reading(model, ids, { headsOn });
   const of = (scores) => scores[word] - (versus === null ? 0 : scores[versus]);
-  return of(logits) - of(read.logits);
+  return { change: of(logits) - of(read.logits), without: probabilities[word] };
 }
 
 function pairsTable({ model, read, prompt }, found) {

@@ -3,13 +3,14 @@
 //
 // What is a matrix is drawn on a canvas, what connects is SVG, what is read or pressed is HTML above both.
 
-import { HUES, channels, drawn, element, number, shownWord, signedNumber } from "./drawing.js";
+import { HUES, channels, drawn, element, isStill, number, shownWord, signedNumber } from "./drawing.js";
 import { nextWords } from "./forward.js";
 import { looksMostAt, matrix, sayPair, stepOf } from "./block_stages.js";
 
 const NARROW = 700;
 const SPLIT_MS = 700;
 const FRAME = "rgb(128 128 128 / 0.5)";
+const LEAST_ID = 4; // of a word that can be written; before it stand the special ones
 const WRITTEN_FROM = 0.1; // a smaller weight has no number beside its line
 
 const clamp = (value, low, high) => Math.min(high, Math.max(low, value));
@@ -28,14 +29,14 @@ export function layoutOf({ width, room, n, heads, chosen, nextShown }) {
   const tight = narrow || width < 960;
   const names = { x: 0, width: tight ? 96 : 128 };
   const embedding = { x: names.width + 4, width: tight ? 52 : 84 };
-  const rightWidth = narrow ? width - 8 : clamp(width * 0.24, 230, 340);
+  const rightWidth = narrow ? width - 12 : clamp(width * 0.24, 230, 340);
   const from = embedding.x + embedding.width + (narrow ? 14 : 30);
-  const to = narrow ? width - 4 : width - rightWidth - 36;
+  const to = narrow ? width - 14 : width - rightWidth - 36;
   const bottom = top + n * rowHeight;
-  const right = { x: narrow ? 4 : width - rightWidth, y: narrow ? bottom + 64 : 0, width: rightWidth };
+  const right = { x: narrow ? 6 : width - rightWidth, y: narrow ? bottom + 64 : 0, width: rightWidth };
   const slots = { x: from + (narrow ? 0 : 40), y: top, width: Math.min(300, to - from - (narrow ? 0 : 80)), height: Math.max(bottom - top, 200) };
   const rest = restOf(heads, narrow ? right.y : top - 70);
-  const height = Math.max(rest.at(-1).y + 60 + nextShown * 22, bottom + (heads === null ? 12 : 54));
+  const height = Math.max(rest.at(-1).y + 88 + nextShown * 22, bottom + (heads === null ? 12 : 54));
   return { width, narrow, nextShown, rowHeight, top, bottom, height, names, embedding, slots, right, rest, lanes: lanesOf(heads, chosen, from, to, narrow) };
 }
 
@@ -108,7 +109,8 @@ function furthest(values, from, count) {
 
 /**
  * Return a picture in an element, to be called `show` with a view. `actions` has what a press does: query(place),
- * hover(place | null), head(head), toggle(head), word(id), stage(name, head), pair(head, key, place of the key).
+ * hover(place | null), head(head), toggle(head), word(id), stage(name, head), append(id), pair(head, key, place of
+ * the key).
  */
 export function createPicture(root, actions) {
   const canvas = element("canvas", { className: "cells", aria: { hidden: true } });
@@ -159,7 +161,7 @@ export function createPicture(root, actions) {
     cancelAnimationFrame(moving);
     const splits = from?.length && layout.lanes.length && from.length !== layout.lanes.length && !layout.narrow && last?.narrow === false;
     last = layout;
-    if (splits && !matchMedia("(prefers-reduced-motion: reduce)").matches) {
+    if (splits && !isStill()) {
       const begun = performance.now();
       const frame = (now) => {
         const share = clamp((now - begun) / SPLIT_MS, 0, 1);
@@ -338,26 +340,34 @@ export function createPicture(root, actions) {
         weighed.push(drawn("path", {
           pathLength: 1,
           d: `M ${x0} ${y0} C ${x0 - bend} ${y0} ${one.from + bend} ${middle(j)} ${one.from} ${middle(j)}`,
-          stroke: shares ? (share > 0 ? HUES.for : HUES.against) : hues[head],
+          stroke: share > 0 ? hues[head] : HUES.below,
+          ...(share > 0 ? {} : { class: "against" }),
           "stroke-width": Math.max(0.7, thickest * size),
           "stroke-opacity": Math.min(1, 0.22 + Math.sqrt(size)),
         }));
         if (weight > 0.03 && one.strip)
           handed.push(drawn("path", {
             pathLength: 1,
-            d: `M ${one.to + 4 + one.strip} ${middle(j)} h 5 V ${layout.top - 8} L ${one.x + one.width * 0.8} ${layout.top - 17}`,
+            d: `M ${one.to + 4 + one.strip} ${middle(j)} h 6 V ${layout.top - 24} h -6`,
             stroke: hues[head],
             "stroke-width": Math.max(0.5, 3 * weight),
             "stroke-opacity": 0.15 + 0.6 * weight,
           }));
       }
-      if (layout.narrow) continue;
+      if (layout.narrow) {
+        const { y } = layout.rest[0];
+        messages.push(drawn("path", { pathLength: 1, d: `M ${one.x + one.width} ${layout.top - 27} H ${layout.width - 1} V ${y - 4} H ${layout.right.x + ((head + 0.5) / model.heads) * layout.right.width} V ${y}`, stroke: hues[head], "stroke-width": 1.8 }));
+        continue;
+      }
       // From the message along a line of its own to its segment among those side by side.
       const lift = layout.top - 35 - ((layout.lanes.length - place) * 14) / layout.lanes.length;
       const [begin, end] = [one.x + one.width / 2, layout.right.x + ((head + 0.5) / model.heads) * layout.right.width];
       messages.push(drawn("path", { pathLength: 1, d: `M ${begin} ${layout.top - 31} V ${lift} H ${end} V ${layout.top - 31}`, stroke: hues[head], "stroke-width": layout.lanes.length > 8 ? 1 : 1.8 }));
     }
-    if (layout.lanes.length && !layout.narrow) {
+    if (layout.lanes.length && layout.narrow) {
+      const { y } = layout.rest.find(({ name }) => name === "word");
+      added.push(drawn("path", { class: "residual", d: `M ${layout.embedding.x + layout.embedding.width / 2} ${middle(query) + layout.rowHeight / 2} V ${layout.bottom + 40} H 1 V ${y + 6} H ${layout.right.x}`, stroke: HUES.query }));
+    } else if (layout.lanes.length) {
       const out = layout.embedding.x + layout.embedding.width + 9, low = layout.bottom + 43, into = layout.right.x - 18;
       const { y } = layout.rest.find(({ name }) => name === "word");
       added.push(drawn("path", { class: "residual", d: `M ${out - 8} ${middle(query)} H ${out} V ${low} H ${into} V ${y + 7} H ${layout.right.x - 2}`, stroke: HUES.query }));
@@ -399,8 +409,9 @@ export function createPicture(root, actions) {
       onclick: () => actions.head(head),
     }, small ? [String(head + 1)] : [element("i", { style: { background: hues[head] } }), `head ${head + 1}`]);
     const made = [
-      at(layout.names.x, layout.top - 20, layout.names.width, ["words"], "dim"),
-      at(layout.embedding.x, layout.top - 20, layout.embedding.width + 30, [opens("embedding", "embedding")], faded("embedding")),
+      at(layout.names.x, layout.top - 18, layout.names.width, ["words"], "dim"),
+      ...(layout.lanes.length ? [at(layout.embedding.x, layout.top - 32, layout.embedding.width + (layout.narrow ? 10 : 26), [opens("messages", "messages")], `end ${faded("messages")}`)] : []),
+      at(layout.embedding.x, layout.top - 18, layout.embedding.width + 30, [opens("embedding", "embedding")], faded("embedding")),
     ];
     for (const one of layout.lanes) {
       const { head } = one;
@@ -417,9 +428,9 @@ export function createPicture(root, actions) {
         onchange: () => actions.toggle(head),
       });
       const across = layout.narrow ? { x: 0, width: layout.width } : one;
-      made.push(at(across.x, 0, across.width, one.width < 60 ? names : [element("span", { className: "names" }, names), on], `lane ${one.width < 60 ? "mini" : ""} ${read.headsOn[head] ? "" : "off"}`));
+      made.push(at(across.x, 0, across.width, one.width < 60 ? names : layout.narrow ? [element("span", { className: "names" }, ["heads", ...names]), element("label", {}, [`head ${head + 1} `, on])] : [element("span", { className: "names" }, names), on], `lane ${one.width < 60 ? "mini" : ""} ${read.headsOn[head] ? "" : "off"} ${faded("keys")}`));
       if (!small)
-        made.push(at(one.x, 25, one.width, [element("span", {}, [`most at `, element("bdi", { textContent: shownWord(prompt.typed[most]) }), ` ${number(read.weights[head * n + most])}`])], `dim ${faded("weights")}`));
+        made.push(at(one.x, 25, one.width, [element("span", {}, read.headsOn[head] ? [`most at `, element("bdi", { textContent: shownWord(prompt.typed[most]) }), ` ${number(read.weights[head * n + most])}`] : ["off: it hands on zeros"])], `dim ${faded("weights")}`));
       if (one.strip && one.width >= 100) {
         made.push(at(one.x, layout.bottom + 22, one.width, [opens(`query of ${query}`, "queries", head)], faded("queries")));
         made.push(at(one.x, layout.top - 16, one.strip + 20, [opens("keys", "keys", head)], faded("keys")));
@@ -432,7 +443,7 @@ export function createPicture(root, actions) {
     const said = model.kind === "mlp"
       ? [[hiddenSaid, "hidden"]]
       : [
-          [model.heads === 1 ? "the message" : `side by side: ${model.heads} × ${model.messageWidth} = ${model.heads * model.messageWidth}`, "beside"],
+          [model.heads === 1 ? `the message: ${model.messageWidth} numbers` : `side by side: ${model.heads} × ${model.messageWidth} = ${model.heads * model.messageWidth}`, "beside"],
           ["↓ mixed by W_O: the update", "update"],
           [`+ ${query} itself (residual)`, "word"],
           [`= what the model knows at ${query}`, "contextual"],
@@ -451,12 +462,12 @@ export function createPicture(root, actions) {
     const { read, itos, prompt, before } = view;
     const list = nextWords(read.probabilities, layout.nextShown);
     const top = Math.max(...list.map(({ id, probability }) => Math.max(probability, before?.[id] ?? 0)));
-    const off = read.headsOn?.some((on) => !on);
+    const off = (read.headsOn ?? []).flatMap((on, head) => (on ? [] : [head + 1]));
     const y = layout.rest.at(-1).y + 26;
     Object.assign(next.style, { left: `${layout.right.x}px`, top: `${y}px`, width: `${layout.right.width}px` });
     next.classList.toggle("later", state.step > 0 && stepOf(view.model, "hidden") > state.step);
     next.replaceChildren(
-      element("h4", {}, ["Next word after ", element("bdi", { textContent: shownWord(prompt.typed.at(-1)) }), off ? " with heads off" : ""]),
+      element("h4", {}, ["Next word after ", element("bdi", { textContent: shownWord(prompt.typed.at(-1)) }), off.length ? ` without head${off.length > 1 ? "s" : ""} ${new Intl.ListFormat("en").format(off.map(String))}` : ""]),
       element("ol", {}, list.map(({ id, probability }) => element("li", { className: view.disagree?.has(id) ? "apart" : "" }, [
         element("button", { type: "button", title: "Who made this word likely?", aria: { pressed: id === state.word }, data: { focus: `next-${id}` }, onclick: () => actions.word(id) }, [element("bdi", { textContent: shownWord(itos[id]) })]),
         element("span", { className: "bar" }, [
@@ -465,7 +476,13 @@ export function createPicture(root, actions) {
         ]),
         element("span", { className: "number", textContent: before ? `${number(probability)} (was ${number(before[id])})` : number(probability) }),
       ]))),
+      view.query < view.whole.ids.length - 1 ? "" : appendButton(itos, state.word ?? list.find(({ id }) => id >= LEAST_ID)?.id),
     );
+  }
+
+  function appendButton(itos, id) {
+    if (!(id >= LEAST_ID)) return "";
+    return element("button", { type: "button", className: "act append", title: "Write it behind the text and play again", textContent: `Append ${shownWord(itos[id])}`, data: { focus: "append" }, onclick: () => actions.append(id) });
   }
 
   return { show };

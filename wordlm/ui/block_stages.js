@@ -123,7 +123,7 @@ function sayMessage({ model, read, prompt }, head, k) {
 }
 
 /** In a sentence every word of the text stands in quotes: "the" would be lost among ours. */
-export const quoted = (word) => `“${word}”`;
+export const quoted = (word) => (word === "<BOS>" ? "the start mark" : `“${word}”`);
 
 const heads = (model) => Array.from({ length: model.heads }, (_, h) => `head ${h + 1}`);
 const open = (read) => read.hidden.reduce((count, unit) => count + (unit > 0), 0);
@@ -136,9 +136,32 @@ export function looksMostAt(read, head) {
   return most;
 }
 
-/** Return the steps of a view, [title, sentence] each. */
-export function steps(view) {
-  const { model, read, prompt, itos, head } = view;
+/** Say what the model expects, and which head looks most sharply. */
+export function summary(view) {
+  const { model, read, prompt, itos } = view;
+  const [best] = nextWords(read.probabilities, 1);
+  const expects = `After ${quoted(prompt.typed.at(-1))} the likeliest word is ${quoted(itos[best.id])}, ${number(best.probability)}.`;
+  if (model.kind === "mlp") return expects;
+  const head = sharpestHead(view), most = looksMostAt(read, head);
+  const whose = model.heads === 1 ? "The head looks most" : `Head ${head + 1} looks most sharply:`;
+  return `${expects} ${whose} at ${quoted(prompt.typed[most])}, ${number(read.weights[head * read.ids.length + most])}.`;
+}
+
+function sharpestHead({ model, read }) {
+  const most = (head) => read.weights[head * read.ids.length + looksMostAt(read, head)];
+  let sharpest = 0;
+  for (let head = 1; head < model.heads; head++) if (most(head) > most(sharpest)) sharpest = head;
+  return sharpest;
+}
+
+/**
+ * Return the steps of a view, [title, sentence, name of one or two words] each.
+ *
+ * They tell of the chosen head where it stands `alone` or has the only wide lane, else of the one that looks most sharply.
+ */
+export function steps(view, alone = false) {
+  const { model, read, prompt, itos } = view;
+  const head = model.kind === "mlp" || alone || model.heads > 4 ? view.head : sharpestHead(view);
   const n = read.ids.length, last = n - 1, D = model.dModel;
   const query = quoted(prompt.typed[last]);
   const [best] = nextWords(read.probabilities, 1);
@@ -146,10 +169,10 @@ export function steps(view) {
   const cut = `The model reads ${n} pieces, the start mark among them. ${query} stands last, in slot ${model.contextLen}; in the vocabulary it is number ${read.ids[last]}.`;
   if (model.kind === "mlp")
     return [
-      ["Words and slots", cut],
-      ["Embedding", `Each word becomes ${D} numbers. The first of ${query} is ${number(read.E[last * D])}.`],
-      ["All slots side by side", `No head looks anywhere: ${model.contextLen} slots of ${D} numbers stand side by side, ${(model.contextLen * D).toLocaleString("en")} in all, free slots too.`],
-      ["The next word", decided],
+      ["Words and slots", cut, "words"],
+      ["Embedding", `Each word becomes ${D} numbers. The first of ${query} is ${number(read.E[last * D])}.`, "embedding"],
+      ["All slots side by side", `No head looks anywhere: ${model.contextLen} slots of ${D} numbers stand side by side, ${(model.contextLen * D).toLocaleString("en")} in all, free slots too.`, "slots"],
+      ["The next word", decided, "next word"],
     ];
   const { headWidth: K, messageWidth: M } = model;
   const what = model.arrays["token_embedding.weight"][read.ids[last] * D];
@@ -160,13 +183,13 @@ export function steps(view) {
   const all = model.heads === 1 ? "The one message has" : `The ${model.heads} messages stand side by side: ${model.heads} × ${M} =`;
   const off = read.headsOn[head] ? "" : " It is off, so zeros stand in.";
   return [
-    ["Words and slots", cut],
-    ["Embedding", `What a word is and where it stands are added up. Number 1 of ${query}: ${number(what)} ${signedNumber(where)} = ${number(read.E[last * D])}.`],
-    ["Query, key, value", `${model.heads === 1 ? "The head makes" : "Each head makes"} a query of ${query}, and of every word a key and a value, ${K} numbers each.`],
-    ["Scores", `${whose} multiplies its query with each key. For ${key} the ${K} products add up to ${number(score * Math.sqrt(K), 2)}; divided by √${K}: ${number(score, 2)}.`],
-    ["Weights", `The softmax turns the ${n} scores into weights that sum to 1. ${whose} gives ${key} the most, ${number(weight)}.`],
-    ["Messages", `${whose} adds up all values, each times its weight: its message.${off} ${all} ${read.messages.length} numbers.`],
-    ["Update", `W_O mixes them into one update, added to ${query} itself. Number 1: ${number(read.E[last * D])} ${signedNumber(read.update[0])} = ${number(read.contextual[0])}.`],
-    ["The next word", decided],
+    ["Words and slots", cut, "words"],
+    ["Embedding", `What a word is and where it stands are added up. Number 1 of ${query}: ${number(what)} ${signedNumber(where)} = ${number(read.E[last * D])}.`, "embedding"],
+    ["Query, key, value", `${model.heads === 1 ? "The head makes" : "Each head makes"} a query of ${query}, and of every word a key and a value, ${K} numbers each.`, "q k v"],
+    ["Scores", `${whose} multiplies its query with each key. For ${key} the ${K} products add up to ${number(score * Math.sqrt(K), 2)}; divided by √${K}: ${number(score, 2)}.`, "scores"],
+    ["Weights", `The softmax turns the ${n} scores into weights that sum to 1. ${whose} gives ${key} the most, ${number(weight)}.`, "weights"],
+    ["Messages", `${whose} adds up all values, each times its weight: its message.${off} ${all} ${read.messages.length} numbers.`, "messages"],
+    ["Update", `The output projection W_O mixes all messages into one update, added to ${query} itself. Number 1: ${number(read.E[last * D])} ${signedNumber(read.update[0])} = ${number(read.contextual[0])}.`, "update"],
+    ["The next word", decided, "next word"],
   ];
 }

@@ -2,11 +2,7 @@
 // line; only the source of random numbers is another one, so greedy stories are the same and sampled ones have the
 // same distribution.
 
-const CACHE = "attention-explorer";
-
-// The server is asked again for a model after so many milliseconds, in all so many times: a question is lost when the
-// visitor changes something else in the same moment, since that begins the page anew.
-const PATIENCE = 6000, ASKED_AT_MOST = 5;
+import { fetchBytes, keptBytes, serverAddress } from "./cache.js";
 
 export default function ({ data, parentElement, setTriggerValue }) {
   const button = parentElement.querySelector("button");
@@ -14,7 +10,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   const say = (text) => { note.textContent = text; };
   const megabytes = (bytes) => `${(bytes / 1e6).toFixed(1)} MB`;
   // One for the whole page: what was loaded, and the run in progress. This function is called at every rerun.
-  const shared = (window.attentionExplorer ??= { engines: {}, sessions: {}, run: null, waiting: null });
+  const shared = (window.attentionExplorer ??= { engines: {}, sessions: {}, run: null });
 
   // What a press does and what the button says come from one place, also when a run ends that began before a change.
   shared.label = data.label;
@@ -34,20 +30,12 @@ export default function ({ data, parentElement, setTriggerValue }) {
     showState();
   };
 
-  // Python sends the model after it was asked for it, then the run goes on.
-  if (data.model && shared.waiting?.id === data.model.id) {
-    const waiting = shared.waiting;
-    shared.waiting = null;
-    keepModel(data.model).then(waiting.resolve, waiting.reject);
-  }
-
   // The visitor leaves the page: the run ends at its next word.
   return () => { if (shared.run && !button.isConnected) shared.run.stopped = true; };
 
   async function begin(run) {
     if (typeof WebAssembly === "undefined") throw new Error("no WebAssembly");
-    const ort = await engine();
-    const session = await sessionOf(ort);
+    const { ort, session } = await sessionOf(`${data.engine.way} ${data.model.digest}`);
     const story = await write(ort, session, run);
     say(`Done in your browser: ${story.ids.length} words.`);
     setTriggerValue("story", story);
@@ -67,13 +55,15 @@ export default function ({ data, parentElement, setTriggerValue }) {
     const { way } = data.engine;
     if (way === "WebGPU" && !(await navigator.gpu?.requestAdapter())) throw new Error("no WebGPU");
     if (shared.engines[way]) return shared.engines[way];
-    let received = 0;
     const total = data.engine.files.reduce((sum, file) => sum + file.bytes, 0);
-    const progress = (bytes) => {
-      received += bytes;
-      say(`Fetching the engine: ${megabytes(received)} of ${megabytes(total)}`);
+    const received = data.engine.files.map(() => 0);
+    const progress = (place) => (bytes) => {
+      received[place] = bytes;
+      say(`Fetching the engine: ${megabytes(received[0] + received[1])} of ${megabytes(total)}`);
     };
-    const [script, wasm] = await Promise.all(data.engine.files.map((file) => fetchOnce(file, progress)));
+    const fetched = data.engine.files.map(({ url, bytes, integrity }, place) =>
+      keptBytes(url, () => fetchBytes(url, bytes, progress(place), { integrity, mode: "cors", credentials: "omit" })));
+    const [script, wasm] = await Promise.all(fetched).catch(() => { throw new Error("not fetched"); });
     const url = URL.createObjectURL(new Blob([script], { type: "text/javascript" }));
     const ort = await import(url);
     ort.env.wasm.wasmBinary = wasm;
@@ -81,79 +71,23 @@ export default function ({ data, parentElement, setTriggerValue }) {
     return (shared.engines[way] = ort);
   }
 
-  async function fetchOnce(file, progress) {
-    const cache = await openCache();
-    const kept = await cache?.match(file.url);
-    if (kept) {
-      progress(file.bytes);
-      return kept.arrayBuffer();
-    }
-    const parts = [];
-    try {
-      const answer = await fetch(file.url, { integrity: file.integrity, mode: "cors", credentials: "omit" });
-      if (!answer.ok) throw new Error(`status ${answer.status}`);
-      for (const reader = answer.body.getReader(); ; ) {
-        const { done, value } = await reader.read();
-        if (done) break;
-        parts.push(value);
-        progress(value.length);
-      }
-    } catch {
-      throw new Error("not fetched");
-    }
-    const bytes = await new Blob(parts).arrayBuffer();
-    await cache?.put(file.url, new Response(bytes));
-    return bytes;
-  }
-
-  async function openCache() {
-    try {
-      return await caches.open(CACHE);
-    } catch {
-      return null; // private windows and plain http have none; it is fetched again next time
-    }
-  }
-
-  async function sessionOf(ort) {
-    const id = data.modelId, name = `${data.engine.way} ${id}`;
+  async function sessionOf(name) {
     if (shared.sessions[name]) return shared.sessions[name];
-    const cache = await openCache();
-    const kept = await cache?.match(`/model/${id}`);
+    // Both at once: when another model is chosen meanwhile, the server no longer has this one's address.
+    const { url, digest, bytes } = data.model;
+    const fetched = keptBytes(`/model/${digest}`, () => fetchBytes(`${serverAddress()}${url}`, bytes, () => {}));
+    const [model, ort] = await Promise.all([fetched, engine()]);
     say("Loading the model");
-    const bytes = kept ? await kept.arrayBuffer() : await askForModel(id);
     const executionProviders = [data.engine.way === "WebGPU" ? "webgpu" : "wasm"];
-    return (shared.sessions[name] = await ort.InferenceSession.create(new Uint8Array(bytes), { executionProviders }));
-  }
-
-  function askForModel(id) {
-    return new Promise((resolve, reject) => {
-      const waiting = (shared.waiting = { id, resolve, reject });
-      const ask = (left) => {
-        if (shared.waiting !== waiting) return; // it came
-        if (left === 0) {
-          shared.waiting = null;
-          reject(new Error("the model did not come"));
-          return;
-        }
-        setTriggerValue("wanted", id);
-        setTimeout(ask, PATIENCE, left - 1);
-      };
-      ask(ASKED_AT_MOST);
-    });
-  }
-
-  async function keepModel(model) {
-    const bytes = Uint8Array.from(atob(model.base64), (c) => c.charCodeAt(0)).buffer;
-    const cache = await openCache();
-    await cache?.put(`/model/${model.id}`, new Response(bytes.slice(0)));
-    return bytes;
+    const session = await ort.InferenceSession.create(new Uint8Array(model), { executionProviders });
+    return (shared.sessions[name] = { ort, session });
   }
 
   async function write(ort, session, run) {
     const { start, decoding, special, contextLen, words } = data;
     const random = mulberry32(decoding.seed);
     const way = data.engine.way;
-    const story = { modelId: data.modelId, way, start, decoding, ids: [], probabilities: [], alternatives: [], milliseconds: [] };
+    const story = { modelId: data.model.digest, way, start, decoding, ids: [], probabilities: [], alternatives: [], milliseconds: [] };
     story.stop = "LIMIT";
     await session.run({ ids: contextTensor(ort, [special.BOS], special, contextLen) }); // warm-up, not timed
     note.replaceChildren();

@@ -3,11 +3,9 @@
 The page sends its settings to `browser_engine.js`; the story comes back when it is done.
 """
 
-import base64
 import math
 from collections.abc import Callable
 from dataclasses import asdict, fields
-from pathlib import Path
 
 import streamlit as st
 
@@ -15,6 +13,7 @@ from wordlm.bundled import EXPORTED, SEEDS, Bundled
 from wordlm.files import sha256_file
 from wordlm.generation import ALTERNATIVES, Decision, Decoding, Generation, StopReason
 from wordlm.text import BOS, CONTEXT_LEN, EOS, PAD, UNK, Vocab
+from wordlm.ui.components import module, offered
 from wordlm.ui.generate import Start, Stories, onnx_engine, story_name
 from wordlm.ui.resources import reading
 
@@ -52,7 +51,7 @@ ORT_FILES = {
 """What the browser fetches for each way to run: its script, then the engine itself."""
 
 
-_KEY, _WANTED, _STORY = "browser_engine", "browser_wants", "browser_wrote"
+_KEY, _STORY = "browser_engine", "browser_wrote"
 
 
 class BrowserEngine:
@@ -78,7 +77,7 @@ def _component() -> Callable:
             " border-radius: 0.4rem; padding: 0.4rem 0.9rem; }"
             " p { margin: 0.5rem 0 0; color: var(--st-text-color); }"
         ),
-        js=Path(__file__).with_name("browser_engine.js").read_text(encoding="utf-8"),
+        js=module("browser_engine.js"),
     )
 
 
@@ -96,9 +95,8 @@ def _exported() -> dict[str, Bundled]:
 
 def _keep_what_came() -> None:
     """Keep what the browser sent until the page has come to it: a change elsewhere may end this run before that."""
-    for name, key in (("wanted", _WANTED), ("story", _STORY)):
-        if (came := st.session_state[_KEY].get(name)) is not None:
-            st.session_state[key] = came
+    if (came := st.session_state[_KEY].get("story")) is not None:
+        st.session_state[_STORY] = came
 
 
 def browser_engine(
@@ -106,13 +104,11 @@ def browser_engine(
 ) -> tuple[Start, Stories] | None:
     """Draw the button that runs a model in the visitor's browser; return what came back, if anything did.
 
-    The browser asks for the weights of a model by digest, and again when they do not come; they are sent with the next
-    drawing. With the story it sends the start and the settings that it used, which may have been changed here since.
+    With the story the browser sends the start and the settings that it used, which may have been changed here since.
     """
     digests = _exported()
     path = chosen.onnx_path
-    digest = st.session_state.get(_WANTED)
-    wanted = digests.get(digest) if isinstance(digest, str) else None
+    digest = next(digest for digest, one in digests.items() if one == chosen)
     megabytes = sum(file["bytes"] for file in ORT_FILES[way]) / 1e6
     _component()(
         key=_KEY,
@@ -120,8 +116,7 @@ def browser_engine(
             "label": f"Run in my browser: fetches {megabytes:.1f} MB once, and the model, "
             f"{path.stat().st_size / 1e6:.1f} MB",
             "engine": {"way": way, "files": ORT_FILES[way]},
-            "modelId": next(digest for digest, one in digests.items() if one == chosen),
-            "model": _weights(digest, wanted) if wanted else None,
+            "model": offered(path.read_bytes(), digest, "onnx model"),
             "start": asdict(start),
             "decoding": asdict(decoding),
             "special": {"PAD": PAD, "BOS": BOS, "EOS": EOS, "UNK": UNK},
@@ -129,10 +124,8 @@ def browser_engine(
             "alternatives": ALTERNATIVES,
             "words": list(vocab.itos),
         },
-        on_wanted_change=_keep_what_came,
         on_story_change=_keep_what_came,
     )
-    st.session_state.pop(_WANTED, None)
     story = st.session_state.pop(_STORY, None)
     if story is None:
         return None
@@ -144,11 +137,6 @@ def browser_engine(
         st.error("The browser sent something that is no story. Reload the page and try again.")
         return None
     return began, {story_name(written_by, "your browser"): (written_by, made)}
-
-
-def _weights(digest: str, chosen: Bundled) -> dict[str, str]:
-    content = chosen.onnx_path.read_bytes()
-    return {"id": digest, "base64": base64.b64encode(content).decode()}
 
 
 def received_story(story: dict, vocab: Vocab) -> Generation:

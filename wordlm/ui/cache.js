@@ -17,8 +17,8 @@ export async function keptBytes(name, get) {
 }
 
 /** Fetch the bytes of `url`, telling `progress` how many have come. Throws where they do not come whole. */
-export async function fetchBytes(url, size, progress) {
-  const answer = await fetch(url);
+export async function fetchBytes(url, size, progress, options = {}) {
+  const answer = await fetch(url, options);
   if (!answer.ok) throw new Error(`the server answered ${answer.status}`);
   const bytes = new Uint8Array(size);
   let received = 0;
@@ -32,6 +32,12 @@ export async function fetchBytes(url, size, progress) {
   }
   if (received !== size) throw new Error("the connection ended too early");
   return bytes.buffer;
+}
+
+/** Where the server's files lie: the address of the page's own script, without what Streamlit adds to it. */
+export function serverAddress() {
+  const script = document.querySelector('script[src*="/static/"]');
+  return script ? script.src.split("/static/")[0] : location.origin;
 }
 
 async function openCache() {

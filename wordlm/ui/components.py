@@ -1,4 +1,4 @@
-"""Small pieces of JavaScript: the address, a link to copy; and how a script comes to the browser with its modules.
+"""Small pieces of JavaScript: the address, a link to copy; and how scripts and what they read come to the browser.
 
 They receive words as data and write them with `textContent`, so nothing that a visitor types is ever markup.
 """
@@ -7,8 +7,10 @@ import re
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import streamlit as st
+from streamlit import runtime
 
 _LINK_HTML = '<button type="button">Copy link</button><p role="status"></p>'
 
@@ -46,6 +48,18 @@ def _registered() -> dict[str, Callable]:
         "address": component("address", js=_text("address.js")),
         "link": component("link", html=_LINK_HTML, css=_text("link.css"), js=_text("link.js")),
     }
+
+
+def offered(content: bytes, digest: str, place: str) -> dict[str, Any]:
+    """Let the browser fetch bytes as it fetches a picture; return where, and their digest, under which it keeps them.
+
+    Through the websocket they would hold up everything else, and could show no progress. `place` names what they are
+    for on the page.
+    """
+    if not runtime.exists():  # the page is drawn for a test
+        return {"url": "", "digest": digest, "bytes": len(content)}
+    url = runtime.get_instance().media_file_mgr.add(content, "application/octet-stream", place)
+    return {"url": url, "digest": digest, "bytes": len(content)}
 
 
 def write_address(query: str, names: list[str]) -> None:

@@ -40,8 +40,11 @@ export const signedNumber = (value, decimals = 3) => `${value > 0 ? "+" : ""}${n
 /** A word without a letter or digit, such as a full stop, is lost in a sentence and in a list unless it is quoted. */
 export const shownWord = (word) => (/[\p{L}\p{N}]/u.test(word) ? word : `“${word}”`);
 
+/** Whether this visitor wants nothing to move. */
+export const isStill = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
+
 /** The three channels of "#rrggbb". */
 export const channels = (hue) => [1, 3, 5].map((i) => Number.parseInt(hue.slice(i, i + 2), 16));
 
-/** What is not of a head: the chosen word, numbers that belong to none, what speaks for and against a word. */
-export const HUES = { query: "#e4572e", plain: "#6b5fd3", below: "#808080", for: "#0072b2", against: "#d55e00" };
+/** What is not of a head: the chosen word, numbers that belong to none, what is below 0. */
+export const HUES = { query: "#e4572e", plain: "#6b5fd3", below: "#808080" };

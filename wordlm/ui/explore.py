@@ -30,9 +30,14 @@ MOST_NAMED = 16
 """Up to so many bars have room for their words below them."""
 
 
+def is_first_visit() -> bool:
+    """Whether the visitor has typed nothing and pressed no example yet, and came by no link with a prompt."""
+    return not st.session_state.get(_INVITED) and address.chosen("prompt") == address.PARAMETERS["prompt"].default
+
+
 def invite(examples: tuple[Example, ...]) -> None:
     """Say to a new visitor what this is, and offer prompts worth pressing, until one was used."""
-    if st.session_state.get(_INVITED) or address.chosen("prompt") != address.PARAMETERS["prompt"].default:
+    if not is_first_visit():
         return
 
     def press(text: str) -> None:
