@@ -2,8 +2,9 @@
 
 Server: the time of one rerun after the prompt changed (median and 95th percentile), without a browser. As a
 reference, the model's own share of it: `forward_details` and `forward` for the same prompt, measured in turn.
-Browser: from the last key typed to the first frame in which the new picture stands, and the bytes that the
-server sent for it. The prompt control waits 60 ms for a further key, which is part of that time.
+Browser: from the last key typed to the end of the first frame in which the new picture stands, and the bytes that the
+server sent for it; once as the server draws it and once as the browser calculates it. For the server the prompt
+control waits 60 ms for a further key, which is part of that time.
 Training: the same reruns of Explore while another visitor's model trains in this process, beside the idle ones.
 """
 
@@ -36,6 +37,9 @@ STORY = (
 )
 PAGES = ("explore", "compare", "switch_off")
 """Pages whose pictures follow the prompt."""
+
+FORMS = {"cells": "by the server", "model": "by the browser"}
+"""Two forms of the picture of Explore, and by whom it is calculated."""
 
 
 def prompt_of(tokens: int, last: str) -> str:
@@ -99,41 +103,46 @@ def beside_training(repeats: int) -> tuple[list[float], list[float]]:
     return idle, busy
 
 
-# Resolves with the time of the first frame in which the picture's words end with `label`.
-WAIT_FOR_PICTURE = """
-(label) => new Promise((resolve) => {
+# Resolves with the milliseconds from the next key to the end of the first frame in which the words end with `label`.
+WATCH = """
+(label) => {
   const parts = (root) => [...root.querySelectorAll("*")].flatMap((e) => (e.shadowRoot ? [e.shadowRoot] : []));
-  const look = () => {
-    const words = parts(document).flatMap((root) => [...root.querySelectorAll(".strip .word")]);
-    if (words.at(-1)?.getAttribute("aria-label").startsWith(`${label},`))
-      requestAnimationFrame(() => resolve(performance.now()));
-    else requestAnimationFrame(look);
-  };
-  look();
-})
+  const words = () => parts(document).flatMap((root) => [...root.querySelectorAll(".strip .word, .board .word")]);
+  window.shown = new Promise((resolve) => {
+    document.addEventListener("keydown", () => {
+      const pressed = performance.now();
+      const look = () => requestAnimationFrame(() => {
+        if (!words().at(-1)?.getAttribute("aria-label").split(",")[0].endsWith(label)) return look();
+        const painted = new MessageChannel();
+        painted.port1.onmessage = () => resolve(performance.now() - pressed);
+        painted.port2.postMessage(0);
+      });
+      look();
+    }, { capture: true, once: true });
+  });
+}
 """
 
 
-def browser_times(url: str, tokens: int, repeats: int) -> tuple[list[float], list[int]]:
-    """Return seconds from the last key to the new picture of Explore, and the bytes received for each."""
+def browser_times(url: str, form: str, tokens: int, repeats: int) -> tuple[list[float], list[int]]:
+    """Return seconds from the last key to the new picture of Explore, and the bytes that the server sent for each."""
     times, sizes = [], []
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         page = browser.new_page(viewport={"width": 1366, "height": 768})
         received = [0]
         page.on("websocket", lambda ws: ws.on("framereceived", lambda frame: count(received, frame)))
-        page.goto(f"{url}/?prompt={prompt_of(tokens, 'dog').replace(' ', '+')}")
-        page.wait_for_selector(".square canvas")
+        page.goto(f"{url}/?form={form}&prompt={prompt_of(tokens, 'dog').replace(' ', '+')}")
+        page.wait_for_selector(".strip .word, .board .word")
         page.wait_for_timeout(2000)
         box = page.get_by_role("textbox", name="Prompt")
         for word in vocabulary().itos[400 : 400 + repeats]:
             box.fill(prompt_of(tokens, word)[:-1])
             page.wait_for_timeout(1500)
             received[0] = 0
-            pressed = page.evaluate("performance.now()")
+            page.evaluate(WATCH, f"{tokens - 1} · {word}")
             box.press_sequentially(word[-1])
-            shown = page.evaluate(WAIT_FOR_PICTURE, f"{tokens - 1} · {word}")
-            times.append((shown - pressed) / 1e3)
+            times.append(page.evaluate("window.shown") / 1e3)
             page.wait_for_timeout(500)
             sizes.append(received[0])
         browser.close()
@@ -161,11 +170,12 @@ def main() -> None:
         print("no Chromium here, so nothing is measured in a browser")
         return
     process, url = start_server(Path(os.devnull))
-    print(f"\n{'explore':12} {'tokens':>6}  {'key to picture ms: median':>25} {'p95':>6}  {'kB sent':>8}")
-    for tokens in TOKENS:
-        times, sizes = browser_times(url, tokens, min(repeats, 12))
-        median, p95 = summary(times)
-        print(f"{'':12} {tokens:6}  {median:25.0f} {p95:6.0f}  {statistics.median(sizes) / 1e3:8.0f}")
+    print(f"\n{'explore':16} {'tokens':>6}  {'key to picture ms: median':>25} {'p95':>6}  {'kB sent':>8}")
+    for form, drawn in FORMS.items():
+        for tokens in TOKENS:
+            times, sizes = browser_times(url, form, tokens, min(repeats, 25))
+            median, p95 = summary(times)
+            print(f"{drawn:16} {tokens:6}  {median:25.0f} {p95:6.0f}  {statistics.median(sizes) / 1e3:8.0f}")
     stop_server(process)
 
 

@@ -6,6 +6,7 @@ The browser reads the prompt by itself, at every key. The server says what is ch
 import hashlib
 import json
 from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,7 @@ def block_picture(
     last = look.query == len(prompt.ids) - 1
     likeliest = np.argsort(-probabilities, kind="stable")[:_CONFIRMED]
     data = {
+        "script": offered(*_script(), "the picture's script", "text/javascript"),
         "text": text,
         "position": None if last else prompt.positions[look.query],
         "head": look.head,
@@ -77,8 +79,13 @@ def _registered() -> Callable:
         "model_picture",
         html='<div class="model"></div>',
         css=Path(__file__).with_suffix(".css").read_text(encoding="utf-8"),
-        js=module("block.js"),
+        js=module("loader.js"),
     )
+
+
+@cache
+def _script() -> tuple[bytes, str]:
+    return _named(module("block.js").encode())
 
 
 def _material(chosen: Checkpoint) -> dict[str, Any]:

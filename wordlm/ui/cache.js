@@ -18,7 +18,7 @@ export async function keptBytes(name, get) {
 
 /** Fetch the bytes of `url`, telling `progress` how many have come. Throws where they do not come whole. */
 export async function fetchBytes(url, size, progress, options = {}) {
-  const answer = await fetch(url, options);
+  const answer = await fetch(url, options).catch(() => { throw new Error("the server could not be reached"); });
   if (!answer.ok) throw new Error(`the server answered ${answer.status}`);
   const bytes = new Uint8Array(size);
   let received = 0;

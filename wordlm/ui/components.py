@@ -50,15 +50,15 @@ def _registered() -> dict[str, Callable]:
     }
 
 
-def offered(content: bytes, digest: str, place: str) -> dict[str, Any]:
+def offered(content: bytes, digest: str, place: str, kind: str = "application/octet-stream") -> dict[str, Any]:
     """Let the browser fetch bytes as it fetches a picture; return where, and their digest, under which it keeps them.
 
     Through the websocket they would hold up everything else, and could show no progress. `place` names what they are
-    for on the page.
+    for on the page, `kind` is their media type.
     """
     if not runtime.exists():  # the page is drawn for a test
         return {"url": "", "digest": digest, "bytes": len(content)}
-    url = runtime.get_instance().media_file_mgr.add(content, "application/octet-stream", place)
+    url = runtime.get_instance().media_file_mgr.add(content, kind, place)
     return {"url": url, "digest": digest, "bytes": len(content)}
 
 
