@@ -7,9 +7,11 @@ import pytest
 
 from tests.pages.screen import array
 from tests.pages.test_train_page import FAST, press, train
+from wordlm.compare import LIKENESS_TEXTS, head_likeness
 from wordlm.embeddings import added_by_training, cosines, vectors_of
 from wordlm.files import ARTIFACTS, read_json
 from wordlm.profiles import TARGETS, Profile
+from wordlm.text import tokenize
 
 PROMPT = "a little dog found a red hat"
 
@@ -24,13 +26,18 @@ def words_open(open_page, **settings):
 
 
 def test_every_measure_on_the_page_is_what_is_stored(open_page, stored):
-    table = open_page("heads_and_words").table("Every measure of every head")
+    screen = open_page("heads_and_words")
+    table = screen.table("Every measure of every head")
     seen = Profile.from_json(stored["multihead_seed11"]["profiles"]["test stories"])
     for head in range(4):
         for name, measure in seen.measures.items():
             row = table[(table["head"] == head + 1) & (table["measure"] == name)].iloc[0]
             assert row["value"] == measure.value[head]
             assert (row["low"], row["high"]) == (measure.low[head], measure.high[head])
+    table = screen.table("The mean weight by distance")
+    assert len(table) == 64
+    np.testing.assert_array_equal(table["head 2"], seen.by_distance[1])
+    np.testing.assert_array_equal(table[["head 2, 10 %", "head 2, 90 %"]].T, [seen.low[1], seen.high[1]])
 
 
 @pytest.mark.parametrize(("model", "name"), [("4", "multihead_seed11"), ("16", "multihead_h16_seed11")])
@@ -60,9 +67,15 @@ def test_where_sharpness_and_worth_disagree_it_is_said(open_page, stored):
     assert text.count("The two disagree.") == 1
 
 
-def test_heads_of_other_seeds_that_are_most_alike_are_named_where_there_are_other_seeds(open_page):
-    said = r"Most alike: head \d of seed 29 \(0\.\d\d\) and head \d of seed 47"
-    assert re.search(said, open_page("heads_and_words").text)
+def test_heads_of_other_seeds_that_are_most_alike_are_named_where_there_are_other_seeds(open_page, bundled, vocab):
+    texts = [vocab.encode(tokenize(text)) for text in LIKENESS_TEXTS]
+    likeness = {
+        seed: head_likeness(bundled("multihead_seed11"), bundled(f"multihead_seed{seed}"), texts) for seed in (29, 47)
+    }
+    text = open_page("heads_and_words").text
+    for head in range(4):
+        found = [f"head {m[head].argmax() + 1} of seed {seed} ({m[head].max():.2f})" for seed, m in likeness.items()]
+        assert f"Most alike: {' and '.join(found)}" in text
     assert "Most alike" not in open_page("heads_and_words", model="8").text
 
 
@@ -178,7 +191,11 @@ def test_the_take_away_holds_the_tables_and_pictures_of_the_open_tab(open_page, 
     monkeypatch.setattr("wordlm.ui.blocks.take_away", lambda *args, **more: taken.update(collected=args[4]()))
     open_page("heads_and_words")
     tables, figures = taken["collected"]
-    assert list(tables) == ["Measures over test stories", "Share on the previous word"]
+    assert list(tables) == [
+        "Measures over test stories",
+        "Weight by distance over test stories",
+        "Share on the previous word",
+    ]
     assert list(figures) == ["Share of each head's weight on the previous word"]
     words_open(open_page)
     tables, figures = taken["collected"]

@@ -190,7 +190,9 @@ def _most_alike(chosen: Checkpoint) -> list[str]:
 
 def numbers(seen: Profile) -> None:
     """Draw every measure of every head."""
-    number_table(profile_table(seen), alt="Every measure of every head", help=MEASURES)
+    number_table(profile_table(seen), alt="Every measure of every head")
+    st.markdown("\n".join(f"- *{name}*: {said}." for name, said in MEASURES.items()))
+    number_table(distance_table(seen), alt="The mean weight by distance, with its spread over the words")
 
 
 def profile_table(seen: Profile) -> pd.DataFrame:
@@ -203,6 +205,17 @@ def profile_table(seen: Profile) -> pd.DataFrame:
         ],
         columns=["head", "measure", "value", "low", "high", "even", "words"],
     )
+
+
+def distance_table(seen: Profile) -> pd.DataFrame:
+    """Return one row a distance: what even weights give, then for each head the mean and the spread."""
+    table = pd.DataFrame({"words back": range(len(seen.even)), "even": seen.even})
+    low, high = (percent(quantile, 0) for quantile in SPREAD)
+    for head in range(seen.heads):
+        name = f"head {head + 1}"
+        table[name], table[f"{name}, {low}"] = seen.by_distance[head], seen.low[head]
+        table[f"{name}, {high}"] = seen.high[head]
+    return table
 
 
 # A hypothesis
@@ -289,6 +302,7 @@ def draw_answer(table: pd.DataFrame, target: str) -> None:
 
 def collected(texts: str, seen: Profile, own: Profile | None, answers: pd.DataFrame, target: str) -> Collected:
     """Return the tables and figures of the tab."""
-    tables = {f"Measures over {texts}": profile_table(seen), f"Share on {target}": answers}
+    tables = {f"Measures over {texts}": profile_table(seen), f"Weight by distance over {texts}": distance_table(seen)}
+    tables[f"Share on {target}"] = answers
     figure = answer_picture(seen.measures[target], own and own.measures[target], texts)
     return tables, {f"Share of each head's weight on {target}": figure}
