@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from tests.pages.screen import array
+from tests.pages.test_learn_page import sentences
 from tests.pages.test_train_page import FAST, press, train
 from wordlm.compare import LIKENESS_TEXTS, head_likeness
 from wordlm.embeddings import added_by_training, cosines, vectors_of
@@ -123,7 +124,7 @@ def test_the_induction_measure_says_why_one_block_cannot_do_it(open_page):
 @pytest.mark.parametrize("prompt", ["", "hat"])
 def test_a_prompt_without_such_a_word_says_nothing_about_it(open_page, prompt):
     screen = open_page("heads_and_words", prompt=prompt, looks_at="the same word earlier")
-    assert "Your prompt has no word for which there is the same word earlier" in screen.text
+    assert "No word of your prompt has the same word earlier, so it says nothing" in screen.text
 
 
 def test_the_mlp_has_no_heads_to_profile_and_no_slots_but_words(open_page):
@@ -184,6 +185,35 @@ def test_an_own_model_is_measured_at_once_where_nothing_is_stored(open_page, mon
     screen.app.run()
     assert not screen.app.exception, screen.app.exception
     assert "what training added is" in screen.text
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{}, {"model": "16", "looks_at": "the word after the same word earlier"}, {"table_profile": "true"}]
+    + [{"about": "Words", "model": model} for model in ("4", "MLP")],
+    ids=str,
+)
+def test_no_sentence_of_either_tab_is_longer_than_25_words(open_page, settings):
+    screen = open_page("heads_and_words", **settings)
+    said = re.sub(r"<style>.*?</style>|</p>|</li>|- \*", ". ", screen.text, flags=re.S)
+    assert not [sentence for sentence in sentences(said) if len(sentence.split()) > 25]
+
+
+@pytest.mark.parametrize("text", ["a\n\nb\n\nc", "cat sat\n\ncat ran\n\ndog sat on a cat"])
+def test_an_own_model_of_a_few_words_breaks_neither_tab(open_page, text):
+    settings = FAST | {"learn_from": "a text of mine", "words": "its own", "trained": "2", "steps": "2"}
+    screen = open_page("train", PROMPT, **settings)
+    screen.app.text_area(key="text_pasted").set_value(text).run()
+    train(screen)
+    press(screen, "Open in Explore", "outcome")
+    screen.app.switch_page("pages/heads_and_words.py").run()
+    for about in ("Heads", "Words"):
+        screen.app.session_state["about"] = screen.app.session_state["view"]["about"] = about
+        screen.app.session_state["looks_at"] = "punctuation"
+        screen.app.run()
+        assert not screen.app.exception, screen.app.exception
+        if about == "Heads":
+            assert "No word of the repeated words has punctuation" in screen.text
 
 
 def test_the_take_away_holds_the_tables_and_pictures_of_the_open_tab(open_page, monkeypatch):

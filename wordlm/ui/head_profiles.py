@@ -40,14 +40,15 @@ def choose_texts(chosen: Checkpoint) -> tuple[str, Profile]:
         "Over",
         profiled_texts(chosen),
         help="Repeated words: random common words, shown twice over. Repeated names: short texts in which two names "
-        "come again. Neither has anything else to go by.",
+        "come again. Both are made by a generator with a fixed seed.",
     )
     seen = profile_over(chosen, texts)
     explain(
         f"{count(seen.texts)} texts, {count(seen.words)} words, each read as the last one. A picture shows the mean "
         f"weight by distance; its height is the square root, so that small weights show. The band holds "
         f"{percent(SPREAD[1] - SPREAD[0], 0)} of the words, the dashed line is what even weights give. *Nats "
-        "from even*, its sharpness, is the logarithm of the number of keys less the entropy of the row, on average."
+        "from even*, its sharpness, is the logarithm of the number of keys less the entropy of the row, on average. "
+        "Named are the three shares furthest from even weights, by the Kullback-Leibler divergence."
     )
     if chosen.is_own:
         say(
@@ -232,9 +233,13 @@ def state_hypothesis(chosen: Checkpoint) -> tuple[int, str]:
 def answer(seen: Profile, own: Profile | None, texts: str, head: int, target: str) -> None:
     """Answer whether a head looks at `target`, over many texts and in the visitor's `own` prompt."""
     measure, in_prompt = seen.measures[target], own and own.measures[target]
-    say(_ANSWERS[verdict_of(measure, head)].format(head=head + 1, target=target) + _share_said(measure, head, texts))
+    if measure.words:
+        said = _ANSWERS[verdict(measure.value[head], measure.low[head], measure.high[head], measure.even)]
+        say(said.format(head=head + 1, target=target) + _share_said(measure, head, texts))
+    else:
+        say(f"No word of the {texts} has {target}, so they say nothing about this.")
     if in_prompt is None or not in_prompt.words:
-        say(f"Your prompt has no word for which there is {target}, so it says nothing about this.")
+        say(f"No word of your prompt has {target}, so it says nothing about this.")
     else:
         say(
             f"In your prompt it gives {target} {written(in_prompt.value[head], 3)} (even: "
@@ -254,11 +259,6 @@ _ANSWERS = {
 }
 
 
-def verdict_of(measure: Measure, head: int) -> str:
-    """Return the `verdict` on a head."""
-    return verdict(measure.value[head], measure.low[head], measure.high[head], measure.even)
-
-
 def _share_said(measure: Measure, head: int, texts: str) -> str:
     value, low, high = (written(part[head], 3) for part in (measure.value, measure.low, measure.high))
     return (
@@ -269,8 +269,9 @@ def _share_said(measure: Measure, head: int, texts: str) -> str:
 
 def answer_picture(measure: Measure, in_prompt: Measure | None, texts: str) -> PlainFigure:
     """Draw the share of every head beside even weights: over many texts with its interval, and in the prompt."""
-    groups = {texts: measure} | ({"your prompt": in_prompt} if in_prompt is not None and in_prompt.words else {})
-    return beside_even({name: _shares(one) for name, one in groups.items()}, "share of the weight")
+    groups = {texts: measure, "your prompt": in_prompt}
+    shown = {name: _shares(one) for name, one in groups.items() if one is not None and one.words}
+    return beside_even(shown, "share of the weight")
 
 
 def _shares(measure: Measure) -> pd.DataFrame:

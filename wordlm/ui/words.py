@@ -86,7 +86,8 @@ def neighbourhood(chosen: Checkpoint, word: int, added: bool) -> Collected:
     with right:
         st.plotly_chart(points, key="word_map", config=charts.MENU, alt="A map of the words by their vectors")
         explain(
-            "Each point is a word; the two axes are those along which the vectors vary most. Two directions of "
+            "Each point is a word. The axes are those along which the vectors vary most, by principal component "
+            "analysis. Two directions of "
             f"{vectors.shape[1]} cannot show all that is near, so neighbours may lie apart here. The first axis and "
             f"the rank by frequency correlate by {written(map_of(chosen, added).with_rank, 2)}."
         )
