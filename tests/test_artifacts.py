@@ -7,6 +7,7 @@ from tests.library_layer import library_attention
 from wordlm.checkpoints import load_model_npz
 from wordlm.files import ARTIFACTS, read_json, sha256_file
 from wordlm.models import build_model
+from wordlm.profiles import STORIES, TARGETS, Profile, Readings, profile_of
 from wordlm.run_head_comparison import aggregate
 from wordlm.text import encode_prompt
 from wordlm.variants import KINDS
@@ -95,6 +96,42 @@ def test_the_ablation_was_measured_on_the_bundled_checkpoints():
             assert len(entry["zero"]) == len(entry["mean"]) == 2 ** entry["heads"]
             nothing_on = entry["zero"][-1]["loss"] - entry["loss"]
             assert sum(entry["shapley_zero"]) == pytest.approx(nothing_on, abs=1e-9)
+
+
+def test_the_profiles_were_measured_on_the_bundled_checkpoints_and_hold_no_text():
+    profiles = read_json(ARTIFACTS / "heads" / "profiles.json")
+    assert set(profiles["checkpoints"]) == {path.stem for path in ATTENTION}
+    assert profiles["data_sha256"] == read_json(ARTIFACTS / "corpus.json")["subset_sha256"]
+    for path in ATTENTION:
+        entry = profiles["checkpoints"][path.stem]
+        assert entry["sha256"] == sha256_file(path)
+        for seen in map(Profile.from_json, entry["profiles"].values()):
+            assert seen.heads == load(path)[1].heads
+            for name in TARGETS:
+                measure = seen.measures[name]
+                assert ((measure.low <= measure.value) & (measure.value <= measure.high)).all()
+
+    def texts(value):
+        parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+        return {value} if isinstance(value, str) else set().union(*map(texts, parts))
+
+    digests = {entry["sha256"] for entry in profiles["checkpoints"].values()}
+    assert texts(profiles) == {*digests, profiles["split"], profiles["interval"], profiles["data_sha256"]}
+
+
+def test_a_bundled_profile_is_what_the_test_stories_give(real_stories, vocab):
+    from wordlm.data import corpus_from_stories, make_all_windows
+    from wordlm.prepare_data import cut_subset
+
+    windows = make_all_windows(corpus_from_stories(cut_subset(real_stories), "dgx"))["test"][0]
+    _, model = load(ARTIFACTS / "heads" / "attention_seed11.npz")
+    entry = read_json(ARTIFACTS / "heads" / "profiles.json")["checkpoints"]["attention_seed11"]
+    stored, found = Profile.from_json(entry["profiles"][STORIES]), profile_of(model, Readings.of(windows), vocab)
+    assert (stored.texts, stored.words) == (found.texts, found.words)
+    for name, measure in found.measures.items():
+        for part in ("value", "low", "high"):
+            # Five digits are stored; float32 sums may differ by less.
+            assert getattr(stored.measures[name], part) == pytest.approx(getattr(measure, part), rel=1e-3)
 
 
 def test_the_two_model_benchmark_is_part_of_the_comparison():

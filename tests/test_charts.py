@@ -10,6 +10,7 @@ ODD = ["1 · <s>", "2 · </script>", "3 · $x$", "4 · *a*", "5 · &lt;", "6 · 
 VALUES = np.array([0.5, 1e-7, 0.25, 3.0, 0.0, 1e9], dtype=np.float32)
 INTERVALS = pd.DataFrame({"mean": VALUES, "low": VALUES / 2, "high": VALUES * 2}, index=ODD)
 COLUMNS = ("mean", "low", "high")
+SHARES = pd.DataFrame({"value": VALUES, "low": VALUES, "high": VALUES, "even": 0.25}, index=ODD)
 
 FIGURES = {
     "rows of bars": lambda: charts.horizontal_bars(ODD, VALUES, "nats"),
@@ -22,6 +23,12 @@ FIGURES = {
         pd.DataFrame(np.eye(3), ODD[:3], ODD[:3]), rows="<query>", columns="key", unit="weight"
     ),
     "a bar a head": lambda: charts.head_bars(VALUES, "nats"),
+    "rows of bars with marks": lambda: charts.bars_with_marks(
+        ODD, ("<a>", VALUES), {"b": VALUES, "c": VALUES}, "cosine"
+    ),
+    "shares beside even weights": lambda: charts.beside_even({"a": SHARES, "b": SHARES}, "share"),
+    "a map of points": lambda: charts.map_of_points(np.ones((6, 2)), ODD, [1, 0, 2, 3, 4, 5], ("x", "<y>")),
+    "cosines": lambda: charts.cosine_heatmap(np.eye(3), "slot"),
     "bars with intervals": lambda: charts.interval_bars(INTERVALS, COLUMNS, "nats"),
 }
 

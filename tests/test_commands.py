@@ -104,15 +104,21 @@ WRONG = [
         ]
     ),
     *(Wrong("run_head_comparison", f"{COMPARISON} --heads {n}", "must be at least 2 and divide 64") for n in "13"),
-    Wrong("ablate", f"{SMOKE} --heads-dir missing --output out.json", "missing is no folder"),
-    Wrong("ablate", f"{SMOKE} --heads-dir file --output out.json", "file is no folder"),
-    Wrong("ablate", f"{SMOKE} --heads-dir empty --output out.json", "empty holds no .npz file"),
-    Wrong("ablate", f"{SMOKE} --heads-dir mlps --output out.json", "mlps holds no model with heads"),
-    Wrong("ablate", f"{SMOKE} --heads-dir broken --output out.json", "b.npz is no complete .npz file"),
-    Wrong("ablate", f"{SMOKE} --output out.json", "names another vocabulary"),
-    Wrong("ablate", f"{SMOKE} --heads-dir good --output empty", "empty is a folder"),
-    Wrong("ablate", f"{SMOKE} --heads-dir good --output file/out.json", "file is no folder"),
-    Wrong("ablate", "--heads-dir good --output out.json", "python -m wordlm.prepare_data"),
+    *(
+        Wrong(command, args, said)
+        for command in ("ablate", "profile_heads")
+        for args, said in [
+            (f"{SMOKE} --heads-dir missing --output out.json", "missing is no folder"),
+            (f"{SMOKE} --heads-dir file --output out.json", "file is no folder"),
+            (f"{SMOKE} --heads-dir empty --output out.json", "empty holds no .npz file"),
+            (f"{SMOKE} --heads-dir mlps --output out.json", "mlps holds no model with heads"),
+            (f"{SMOKE} --heads-dir broken --output out.json", "b.npz is no complete .npz file"),
+            (f"{SMOKE} --output out.json", "names another vocabulary"),
+            (f"{SMOKE} --heads-dir good --output empty", "empty is a folder"),
+            (f"{SMOKE} --heads-dir good --output file/out.json", "file is no folder"),
+            ("--heads-dir good --output out.json", "python -m wordlm.prepare_data"),
+        ]
+    ),
     Wrong("export_onnx", "--heads-dir missing --output-dir out", "missing is no folder"),
     Wrong("export_onnx", "--heads-dir file --output-dir out", "file is no folder"),
     Wrong("export_onnx", "--heads-dir empty --output-dir out", "empty holds no .npz file"),
@@ -237,7 +243,7 @@ def test_models_with_heads_are_measured_whatever_their_names(tmp_path, smoke_cor
     assert result["checkpoints"]["mlp_seed11"]["heads"] == 1
 
 
-@pytest.mark.parametrize("command", ["prepare_data", "run_head_comparison", "ablate", "export_onnx"])
+@pytest.mark.parametrize("command", ["prepare_data", "run_head_comparison", "ablate", "profile_heads", "export_onnx"])
 def test_every_command_explains_itself(command):
     done = subprocess.run([sys.executable, "-m", f"wordlm.{command}", "--help"], capture_output=True, cwd=REPOSITORY)
     assert done.returncode == 0

@@ -141,6 +141,24 @@ FAULTS = [
         "it was measured on other weights",
         "explore",
     ),
+    Fault("profiles missing", missing("heads/profiles.json"), "heads_and_words", "profiles.json is missing", "explore"),
+    Fault(
+        "profiles without a measure",
+        edited(
+            "heads/profiles.json",
+            lambda c: c["checkpoints"]["multihead_seed11"]["profiles"]["test stories"]["measures"].pop("itself"),
+        ),
+        "heads_and_words",
+        "profiles.json is damaged",
+        "switch_off",
+    ),
+    Fault(
+        "profiles of other weights",
+        edited("heads/profiles.json", lambda c: c["checkpoints"]["multihead_seed11"].update(sha256="0")),
+        "heads_and_words",
+        "it was measured on other weights",
+        "explore",
+    ),
     Fault(
         "export missing",
         missing("onnx/multihead_seed11.onnx"),

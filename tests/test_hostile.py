@@ -181,7 +181,7 @@ def test_any_metadata_is_a_model_or_refused(npz, value):
 
 
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda text: text[:20].encode("unicode_escape").decode())
-@pytest.mark.parametrize("page", ["explore", "compare", "generate"])
+@pytest.mark.parametrize("page", ["explore", "compare", "heads_and_words", "generate"])
 def test_no_prompt_breaks_a_page(page, attack):
     screen = Screen(page, attack, {})
     assert "<script>alert" not in screen.markdown
@@ -192,7 +192,7 @@ VALUES = [*ATTACKS[:2], "", "-1", "1e309", "nan", "999999999999", "0", "own 1", 
 
 
 @pytest.mark.parametrize("value", VALUES)
-@pytest.mark.parametrize("page", ["explore", "switch_off", "generate", "train", "learn"])
+@pytest.mark.parametrize("page", ["explore", "switch_off", "heads_and_words", "generate", "train", "learn"])
 def test_no_link_breaks_a_page(page, value):
     screen = Screen(page, None, dict.fromkeys(address.PARAMETERS, value))
     assert "<script>alert" not in screen.markdown

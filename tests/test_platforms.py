@@ -12,6 +12,7 @@ import pytest
 from tests.pages.screen import Screen
 from wordlm.files import REPOSITORY, atomic_path, give_back_memory, read_json, write_json
 from wordlm.ui import resources
+from wordlm.ui.shell import PAGES
 from wordlm.variants import Variant
 
 # What the os module of Windows lacks, and what of it that of macOS lacks too.
@@ -20,7 +21,6 @@ NOT_ON_WINDOWS = [
     *("fchmod", "killpg", "getpgid", "setsid", "mkfifo", "nice", "posix_fadvise", "sched_getaffinity", "sendfile"),
 ]
 MODULES_NOT_ON_WINDOWS = ["fcntl", "grp", "pwd", "resource", "termios"]
-PAGES = ["explore", "compare", "switch_off", "perplexity", "generate", "train", "benchmark", "learn"]
 
 
 class NoLibraryByNoName:

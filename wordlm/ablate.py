@@ -12,7 +12,7 @@ import torch
 from tqdm import tqdm
 
 from wordlm.ablation import all_subsets, mean_messages, paired_interval, shapley_values, subset_losses
-from wordlm.checkpoints import list_checkpoints, open_checkpoint
+from wordlm.checkpoints import list_checkpoints, open_models_with_heads
 from wordlm.commands import CommandParser, check_target, errors_in_one_line
 from wordlm.data import Corpus, build_corpus, make_all_windows
 from wordlm.files import artifact, sha256_file, write_json
@@ -56,14 +56,8 @@ def measure(model: CausalAttentionLM, windows: dict) -> dict[str, Any]:
 
 
 def measure_all(heads_dir: Path, corpus: Corpus) -> dict[str, Any]:
-    """Measure every checkpoint in `heads_dir` that has heads, whatever its name.
-
-    Raises `ValueError` before anything is measured: no checkpoint with heads, a damaged one, another vocabulary.
-    """
-    opened = {path: open_checkpoint(path, corpus.vocab)[:2] for path in list_checkpoints(heads_dir)}
-    with_heads = {path: (data, model) for path, (data, model) in opened.items() if isinstance(model, CausalAttentionLM)}
-    if not with_heads:
-        raise ValueError(f"{heads_dir} holds no model with heads")
+    """Measure every checkpoint in `heads_dir` that has heads, as `open_models_with_heads` finds them."""
+    with_heads = open_models_with_heads(heads_dir, corpus.vocab)
     windows = make_all_windows(corpus)
     _, targets = windows["test"]
     checkpoints = {}

@@ -229,12 +229,19 @@ def paired_interval(
 ) -> tuple[float, float]:
     """Return a 95 % bootstrap interval of the mean difference, whole stories drawn with replacement.
 
-    `differences` (N,) are paired losses of the same targets, `story` (N,) which story each belongs to. Words of
-    one story are not independent, so stories are what is drawn (Efron and Tibshirani 1993, chapter 8).
+    `differences` (N,) are paired losses of the same targets, `story` (N,) which story each belongs to.
     """
-    sums = np.bincount(story, weights=differences)
-    counts = np.bincount(story)
-    drawn = np.random.default_rng(seed).integers(len(sums), size=(resamples, len(sums)))
-    means = sums[drawn].sum(1) / counts[drawn].sum(1)
-    low, high = np.quantile(means, [0.025, 0.975])
+    return ratio_interval(differences, np.ones(len(differences)), story, resamples=resamples, seed=seed)
+
+
+def ratio_interval(
+    over: np.ndarray, under: np.ndarray, story: np.ndarray, *, resamples: int = 2000, seed: int = 0
+) -> tuple[float, float]:
+    """Return a 95 % bootstrap interval of sum(over) / sum(under), whole stories drawn with replacement; all (N,).
+
+    Words of one story are not independent, so stories are what is drawn (Efron and Tibshirani 1993, chapter 8).
+    """
+    overs, unders = (np.bincount(story, weights=part) for part in (over, under))
+    drawn = np.random.default_rng(seed).integers(len(overs), size=(resamples, len(overs)))
+    low, high = np.quantile(overs[drawn].sum(1) / unders[drawn].sum(1), [0.025, 0.975])
     return float(low), float(high)

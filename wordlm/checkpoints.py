@@ -19,7 +19,7 @@ from torch import nn
 
 from wordlm.data import Corpus
 from wordlm.files import artifact, atomic_path
-from wordlm.models import D_MODEL, HIDDEN, LanguageModel, build_variant, variant_of
+from wordlm.models import D_MODEL, HIDDEN, CausalAttentionLM, LanguageModel, build_variant, variant_of
 from wordlm.text import CONTEXT_LEN, VOCAB_SIZE, Vocab
 from wordlm.variants import Variant
 
@@ -210,3 +210,15 @@ def describe_checkpoint(model: LanguageModel, corpus: Corpus, result: dict[str, 
         "data_sha256": corpus.digest,
         "environment": result["environment"],
     } | ({} if bundled else {"itos": list(corpus.vocab.itos)})
+
+
+def open_models_with_heads(folder: Path, vocab: Vocab) -> dict[Path, tuple[dict[str, Any], CausalAttentionLM]]:
+    """Open every checkpoint in `folder` that has heads, whatever its name: metadata and model by its path.
+
+    Raises `ValueError` when there is none with heads, one is damaged, or one has another vocabulary.
+    """
+    opened = {path: open_checkpoint(path, vocab)[:2] for path in list_checkpoints(folder)}
+    with_heads = {path: (data, model) for path, (data, model) in opened.items() if isinstance(model, CausalAttentionLM)}
+    if not with_heads:
+        raise ValueError(f"{folder} holds no model with heads")
+    return with_heads

@@ -15,8 +15,9 @@ from torch import Tensor, nn
 from wordlm.inspection import rows_as_last
 from wordlm.models import D_MODEL, CausalAttentionLM, head_width, parameter_count
 from wordlm.numbers import short
+from wordlm.profiles import repeated_words
 from wordlm.scoring import word_losses
-from wordlm.text import BOS, CONTEXT_LEN, SPECIALS
+from wordlm.text import BOS, CONTEXT_LEN
 
 # The sentence of chapters 1 and 4. Its last word looks back.
 WISH_WORDS = ("the", "cat", "saw", "a", "fish")
@@ -304,11 +305,10 @@ def induction_test(model: CausalAttentionLM, length: int = 16, sequences: int = 
     Olsson et al. 2022, *In-context learning and induction heads*, section 2.
     """
     rng = np.random.default_rng(seed)
-    commonest = min(500, model.token_embedding.num_embeddings)  # their embeddings were trained well
     scores, losses = [], []
     queries = np.arange(length + 1, 2 * length + 1)
     for _ in range(sequences):
-        words = rng.integers(len(SPECIALS), commonest, length).tolist() * 2
+        words = repeated_words(rng, length, model.token_embedding.num_embeddings)
         rows = rows_as_last(model, [BOS, *words], 2 * length + 1)
         scores.append(rows[:, queries, queries - length + 1].mean(1))
         losses.append(word_losses(model, words))

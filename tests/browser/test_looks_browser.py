@@ -7,8 +7,9 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import PHONE, settled
+from wordlm.ui.shell import PAGES
 
-TITLES = ("Explore", "Compare heads", "Switch heads off", "Perplexity", "Generate", "Train", "Benchmark", "Learn")
+TITLES = tuple(title for title, _ in PAGES.values())
 DESK = {"viewport": {"width": 1366, "height": 768}, "color_scheme": "light"}
 PROMPT = "the girl saw the big brown bear and the bear saw the girl"
 WCAG_AA = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]

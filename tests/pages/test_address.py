@@ -13,6 +13,8 @@ VIEWS = [
     ("explore", {"model": "16"}),
     ("compare", {}),
     ("switch_off", {}),
+    ("heads_and_words", {}),
+    ("heads_and_words", {"about": "Words"}),
     ("perplexity", {}),
     ("generate", {}),
     ("generate", {"engine": "your browser"}),
@@ -35,6 +37,7 @@ TEXTS = {
     "probabilities": "0.5, 0.1",
     "term": "softmax",
     "word": "ball",
+    "near": "ball",
 }
 
 
@@ -143,6 +146,8 @@ def test_a_text_too_long_for_an_address_is_kept_and_said_to_be_missing_in_the_li
         ("explore", "one_reading", "maybe"),
         ("explore", "form", "circles"),
         ("explore", "tab", "All"),
+        ("heads_and_words", "over", "all texts"),
+        ("heads_and_words", "looks_at", "the moon"),
     ],
 )
 def test_a_wrong_value_of_any_parameter_is_named_and_left_out(page, name, asked):

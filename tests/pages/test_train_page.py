@@ -129,7 +129,7 @@ def test_every_page_can_show_an_own_model(open_train, words, trained):
     screen.app.switch_page("pages/explore.py")
     screen.app.query_params["tab"] = "In numbers"
     screen.app.run()
-    for page in ("compare", "switch_off", "perplexity", "generate", "benchmark"):
+    for page in ("compare", "switch_off", "heads_and_words", "perplexity", "generate", "benchmark"):
         screen.app.switch_page(f"pages/{page}.py").run()
         assert not screen.app.exception, (page, screen.app.exception)
         assert screen.app.session_state["view"]["model"] == "own 1", page

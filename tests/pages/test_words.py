@@ -4,7 +4,7 @@ import pytest
 
 from tests.pages.test_learn_page import sentences
 
-PAGES = ("switch_off", "perplexity", "generate", "train", "benchmark")
+PAGES = ("switch_off", "heads_and_words", "perplexity", "generate", "train", "benchmark")
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -21,12 +21,14 @@ def test_every_heading_is_a_question(open_page, page):
     assert all(heading.value.endswith("?") for heading in open_page(page).app.subheader)
 
 
-@pytest.mark.parametrize(("page", "tables"), [("switch_off", 0), ("perplexity", 0), ("generate", 0), ("train", 0)])
+@pytest.mark.parametrize(
+    ("page", "tables"), [("switch_off", 0), ("heads_and_words", 0), ("perplexity", 0), ("generate", 0), ("train", 0)]
+)
 def test_a_page_opens_without_a_table(open_page, page, tables):
     assert len(open_page(page).app.dataframe) == tables
 
 
-@pytest.mark.parametrize("page", ["switch_off", "perplexity", "benchmark"])
+@pytest.mark.parametrize("page", ["switch_off", "heads_and_words", "perplexity", "benchmark"])
 def test_a_page_ends_with_one_take_away(open_page, page):
     app = open_page(page).app
     assert [text.value for text in app.markdown].count("**Take away**") == 1

@@ -20,6 +20,7 @@ from wordlm.ablation import Fill
 from wordlm.bundled import EXPORTED, SEEDS
 from wordlm.course import WIDTHS
 from wordlm.jobs import MOST_STEPS, MOST_VALIDATIONS
+from wordlm.profiles import NAMES, STORIES, TARGETS, WORDS
 from wordlm.starts import AUTHORED
 from wordlm.training import Precision, TrainConfig
 from wordlm.ui.charts import FirstToken, Scale
@@ -112,6 +113,7 @@ TABLES = (
     "weight",  # Explore
     *("surprisal", "blend", "distances", *(f"likeness_{seed}" for seed in SEEDS[1:])),  # Compare
     *("next_effect", "loss_effect", "worth", "subsets"),  # Switch heads off
+    *("profile", "looks_at", "nearest"),  # Heads and words
     *("targets", "scored", "models", "differ", "units"),  # Perplexity
     *("report", "decisions"),  # Generate
     *("validations", "last_row", "own_beside"),  # Train
@@ -148,6 +150,12 @@ PARAMETERS: dict[str, Parameter] = {
     "b_seed": OneOf(SEEDS, SEEDS[0]),
     "off": Several(),
     "fill": OneOf(get_args(Fill), "zero"),
+    # Heads and words
+    "about": OneOf(("Heads", "Words"), "Heads"),
+    "over": OneOf((STORIES, WORDS, NAMES), STORIES),
+    "looks_at": OneOf(tuple(TARGETS), "the previous word"),
+    "near": Text(),
+    "vectors": OneOf(("what training added", "as the model reads them"), "what training added"),
     # Perplexity
     "probabilities": Text("0.5, 0.25, 0.125", "all of the probabilities"),
     "logarithms": Switch(),

@@ -36,6 +36,8 @@ MENU = {"displaylogo": False, "modeBarButtons": [["toImage"]]}
 
 QUIET = [[0, "rgba(0, 114, 178, 0)"], [1, "rgba(0, 114, 178, 0.6)"]]
 """From the page's own background to a hue, so that what is small is quiet; numbers stay readable on all of it."""
+SIGNED = [[0, "rgba(213, 94, 0, 1)"], [0.5, "rgba(128, 128, 128, 0)"], [1, "rgba(0, 114, 178, 1)"]]
+"""From one hue below 0 through the page's own background to another above."""
 ACCENT = "#1F78C1"
 SECOND = "#D55E00"
 MARGIN_UNDER_LEGEND = {"l": 8, "r": 8, "t": 28, "b": 8}
@@ -150,6 +152,79 @@ def horizontal_bars(names: list[str], values: np.ndarray, axis_title: str, *, de
         "yaxis": {"autorange": "reversed", "type": "category", "ticklabelstandoff": 6, "fixedrange": True},
     }
     return PlainFigure([bars], layout)
+
+
+def bars_with_marks(
+    names: list[str], bars: tuple[str, np.ndarray], marks: dict[str, np.ndarray], axis_title: str
+) -> PlainFigure:
+    """Draw one horizontal bar a name, the first on top, and on each row a mark for each of at most two others."""
+    drawn = horizontal_bars(names, bars[1], axis_title, decimals=3).to_dict()
+    traces = [drawn["data"][0] | {"name": bars[0], "text": None}]  # a number at its end would cover a mark
+    for (name, values), symbol in zip(marks.items(), ("line-ns-open", "diamond"), strict=False):
+        traces.append(
+            {
+                "type": "scatter",
+                "mode": "markers",
+                "x": values.tolist(),
+                "y": traces[0]["y"],
+                "name": name,
+                "marker": {"symbol": symbol, "size": 16 if symbol == "line-ns-open" else 8, "color": SECOND},
+                "hovertemplate": f"{name}: %{{x:.3f}}<extra></extra>",
+            }
+        )
+        traces[-1]["marker"]["line"] = {"width": 3, "color": SECOND}
+    return PlainFigure(traces, drawn["layout"] | {"margin": MARGIN_UNDER_LEGEND, "legend": LEGEND_ABOVE})
+
+
+_ASIDE = ("top center", "bottom center", "middle right", "middle left")
+"""Names take turns, so that few cover each other."""
+MOST_NAMED = 6
+
+
+def map_of_points(places: np.ndarray, names: list[str], marked: list[int], axes: tuple[str, str]) -> PlainFigure:
+    """Draw `places` (N, 2) as quiet points with names on hover; those `marked`, first of all the first, with theirs."""
+    shown = [for_plotly(name) for name in names]
+    everything = {
+        "type": "scatter",
+        "mode": "markers",
+        "x": np.round(places[:, 0], 3).tolist(),
+        "y": np.round(places[:, 1], 3).tolist(),
+        "text": shown,
+        "marker": {"size": 4, "color": "#888888", "opacity": 0.4},
+        "hovertemplate": "%{text}<extra></extra>",
+    }
+    named = everything | {
+        "mode": "markers+text",
+        "x": [everything["x"][place] for place in marked],
+        "y": [everything["y"][place] for place in marked],
+        "text": [shown[place] if rank < MOST_NAMED else "" for rank, place in enumerate(marked)],
+        "hovertext": [shown[place] for place in marked],
+        "hovertemplate": "%{hovertext}<extra></extra>",
+        "textposition": [_ASIDE[place % len(_ASIDE)] for place in range(len(marked))],
+        "marker": {"size": 8, "color": [SECOND] + [ACCENT] * (len(marked) - 1)},
+    }
+    axis = {"fixedrange": True, "zeroline": False, "showticklabels": False, "showgrid": False}
+    layout = {"height": 440, "showlegend": False, "margin": {"l": 8, "r": 8, "t": 8, "b": 8}, "hovermode": "closest"}
+    layout |= {name: axis | {"title": {"text": title}} for name, title in zip(("xaxis", "yaxis"), axes, strict=True)}
+    return PlainFigure([everything, named], layout)
+
+
+def cosine_heatmap(matrix: np.ndarray, title: str) -> PlainFigure:
+    """Draw cosines (N, N) from one hue below 0 to another above; the diagonal, always 1, does not set the scale."""
+    apart = matrix[~np.eye(len(matrix), dtype=bool)]
+    reach = float(np.abs(apart).max()) if len(apart) else 1.0
+    trace = {
+        "type": "heatmap",
+        "z": np.round(matrix, 3).tolist(),
+        "zmin": -reach,
+        "zmax": reach,
+        "colorscale": SIGNED,
+        "colorbar": {"thickness": 12, "title": {"text": "cosine", "side": "right"}, "outlinewidth": 0},
+        "hovertemplate": f"{title} %{{y}} and %{{x}}: %{{z:.3f}}<extra></extra>",
+    }
+    axis = {"title": {"text": title}, "fixedrange": True, "showgrid": False, "zeroline": False, "constrain": "domain"}
+    layout = {"xaxis": axis, "yaxis": axis | {"autorange": "reversed", "scaleanchor": "x"}, "height": 440}
+    return PlainFigure([trace], layout | {"margin": {"l": 8, "r": 8, "t": 8, "b": 8}})
 
 
 def _colour_axis(shown: np.ndarray, scale: Scale) -> dict:
@@ -362,6 +437,39 @@ def interval_points(table: pd.DataFrame, groups: dict[str, tuple[str, str, str]]
     layout = {"height": 300, "scattermode": "group", "margin": MARGIN_UNDER_LEGEND, "legend": LEGEND_ABOVE}
     layout["xaxis"] = {"type": "category", "fixedrange": True}
     layout["yaxis"] = {"title": {"text": axis_title}, "zeroline": True, "fixedrange": True}
+    return PlainFigure(traces, layout)
+
+
+def beside_even(groups: dict[str, pd.DataFrame], axis_title: str) -> PlainFigure:
+    """Draw for each of one or two groups its `value` with `low` and `high`, and a line where even weights lie.
+
+    Each table has a row a head and the column `even` beside these three.
+    """
+    traces = []
+    for (name, table), (symbol, hue) in zip(groups.items(), (("circle", ACCENT), ("diamond", SECOND)), strict=False):
+        place = {"type": "scatter", "mode": "markers", "x": list(map(str, table.index)), "offsetgroup": name}
+        even = {"symbol": "line-ew-open", "size": 24, "color": "#888888", "line": {"width": 3}}
+        traces += [
+            place
+            | {
+                "y": table["even"].tolist(),
+                "name": f"even weights, {name}",
+                "marker": even,
+                "showlegend": False,
+                "hovertemplate": f"even weights, {name}: %{{y:.3f}}<extra></extra>",
+            },
+            place
+            | {
+                "y": table["value"].tolist(),
+                "error_y": _interval(table, "value", "low", "high"),
+                "name": f"{name} (line: even weights)",
+                "marker": {"symbol": symbol, "color": hue, "size": 9},
+                "hovertemplate": f"%{{x}}, {name}: %{{y:.3f}}<extra></extra>",
+            },
+        ]
+    layout = {"height": 300, "scattermode": "group", "margin": MARGIN_UNDER_LEGEND, "legend": LEGEND_ABOVE}
+    layout["xaxis"] = {"type": "category", "fixedrange": True}
+    layout["yaxis"] = {"title": {"text": axis_title}, "rangemode": "tozero", "fixedrange": True}
     return PlainFigure(traces, layout)
 
 

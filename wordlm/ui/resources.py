@@ -18,9 +18,11 @@ from wordlm.bundled import BUNDLED, SEEDS, Bundled
 from wordlm.checkpoints import open_checkpoint
 from wordlm.compare import LIKENESS_TEXTS, head_likeness
 from wordlm.data import Corpus, build_corpus, corpus_from_stories, make_all_windows, stories_in, stories_path
+from wordlm.embeddings import Vectors, WordMap, added_by_training, vectors_of, word_map
 from wordlm.files import REPOSITORY, artifact, read_json, sha256_file
 from wordlm.inspection import Inspection, Rows, inspect_ids, next_probabilities, rows_of
 from wordlm.models import LanguageModel, variant_of
+from wordlm.profiles import NAMES, STORIES, WORDS, Profile, Readings, controlled, profile_of
 from wordlm.results import check_aggregate, check_comparison
 from wordlm.scoring import WordScores, score_words
 from wordlm.smoke import smoke_stories
@@ -213,6 +215,53 @@ def ablation_of(chosen: Checkpoint) -> dict | None:
 def mean_messages_of(chosen: Checkpoint) -> torch.Tensor:
     """Return the mean message of each head over the validation targets, (H, M)."""
     return torch.tensor(ablation_of(chosen)["mean_messages"])
+
+
+def profiled_texts(chosen: Checkpoint) -> tuple[str, ...]:
+    """Return over which texts a model's heads have a profile; an own one has none over the test stories."""
+    return (*(() if chosen.is_own else (STORIES,)), WORDS, NAMES)
+
+
+def profile_over(chosen: Checkpoint, texts: str) -> Profile:
+    """Return what the heads of a model do over some of its `profiled_texts`: as stored, or measured for an own one."""
+    if chosen.is_own:
+        return _own_profile(chosen, texts)
+    path = artifact("heads", "profiles.json")
+    with reading(path):
+        return _stored_profile(chosen, texts, str(path), path.stat().st_mtime_ns, weights_digest(chosen))
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def _stored_profile(chosen: Bundled, texts: str, path: str, changed: int, digest: str) -> Profile:
+    stored = _json(path, changed)["checkpoints"][chosen.file.removesuffix(".npz")]
+    if stored["sha256"] != digest:
+        raise ValueError(f"it was measured on other weights than {chosen.file}")
+    return Profile.from_json(stored["profiles"][texts])
+
+
+@st.cache_resource(max_entries=8, show_spinner="Reading controlled texts …")
+def _own_profile(chosen: Own, texts: str) -> Profile:
+    vocab = vocabulary_of(chosen)
+    return profile_of(model_of(chosen), controlled(vocab)[texts], vocab)
+
+
+@kept(32)
+def profile_of_prompt(chosen: Checkpoint, word_ids: tuple[int, ...]) -> Profile:
+    """Return what the heads of a model do over the words of a prompt, each read as the last one."""
+    return profile_of(model_of(chosen), Readings.of_texts([word_ids]), vocabulary_of(chosen))
+
+
+@kept(16)
+def embeddings_of(chosen: Checkpoint, added: bool) -> Vectors | None:
+    """Return a model's embeddings, or what training `added` to them; None where its beginning is not known."""
+    model = model_of(chosen)
+    return added_by_training(model, chosen.seed) if added else vectors_of(model)
+
+
+@kept(16)
+def map_of(chosen: Checkpoint, added: bool) -> WordMap:
+    """Return the map of the words by `embeddings_of`."""
+    return word_map(embeddings_of(chosen, added).words)
 
 
 def data_is_present() -> bool:

@@ -28,6 +28,7 @@ PAGES = {
     "explore": ("Explore", ALL),
     "compare": ("Compare heads", ALL),
     "switch_off": ("Switch heads off", ALL),
+    "heads_and_words": ("Heads and words", ALL),
     "perplexity": ("Perplexity", ("model", "seed")),
     "generate": ("Generate", ALL),
     "train": ("Train", ("prompt",)),

@@ -34,6 +34,11 @@ STOPS = (
     TourStop(
         "switch_off", "Switch heads off", "Weights show where a head looks. Switch it off to see whether that matters."
     ),
+    TourStop(
+        "heads_and_words",
+        "Heads and words",
+        "What does a head do over many texts? State a hypothesis and have it answered. *Words* maps the embeddings.",
+    ),
     TourStop("perplexity", "Perplexity", "Paste a text. The deeper the tint of a word, the larger its surprisal."),
     TourStop("generate", "Generate", "Let a model go on with your prompt, and see each word's probability."),
     TourStop("benchmark", "Benchmark", "More heads at the same number of parameters: does it help, and is it luck?"),

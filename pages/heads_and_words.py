@@ -1,0 +1,44 @@
+from wordlm.ui.shell import PageEnds, inside_app
+
+inside_app()
+
+import streamlit as st
+
+from wordlm.ui import address, blocks, controls, head_profiles, words
+from wordlm.ui.resources import profile_of_prompt
+
+choice = controls.shared_choice()
+chosen = choice.checkpoint
+controls.say_other_seed(choice)
+
+about_heads, about_words = address.tabs("about")
+with about_heads:
+    if about_heads.open:
+        if controls.nothing_to_see_without_heads(choice):
+            raise PageEnds
+        st.subheader("What does each head do, over many texts?")
+        texts, seen = head_profiles.choose_texts(chosen)
+        head_profiles.cards(chosen, seen)
+        head_profiles.say_where_worth_differs(chosen, seen)
+        blocks.in_numbers("profile", lambda: head_profiles.numbers(seen))
+
+        st.subheader("Does a head look at what you think?")
+        head, target = head_profiles.state_hypothesis(chosen)
+        own = profile_of_prompt(chosen, choice.word_ids) if choice.word_ids else None
+        answers = head_profiles.answer_table(chosen, own, head, target)
+        head_profiles.answer(seen, own, texts, head, target)
+        blocks.in_numbers("looks_at", lambda: head_profiles.draw_answer(answers, target))
+        blocks.see_for_yourself()
+        tables, figures = head_profiles.collected(texts, seen, own, answers, target)
+with about_words:
+    if about_words.open:
+        st.subheader("Which words does the model take for alike?")
+        word, added = words.choose(choice)
+        tables, figures = words.neighbourhood(chosen, word, added)
+
+        st.subheader("How alike are the slots?")
+        more_tables, more_figures = words.slots(chosen, added)
+        tables, figures = tables | more_tables, figures | more_figures
+
+name = blocks.file_stem("heads-and-words", chosen.title, choice.text)
+blocks.take_away(name, "Heads and words", choice.text, [chosen], lambda: (tables, figures))
