@@ -2,6 +2,8 @@ from wordlm.ui.shell import inside_app
 
 inside_app()
 
+from functools import partial
+
 import streamlit as st
 
 from wordlm.ablation import next_word_effect, switches, word_effect
@@ -12,9 +14,9 @@ from wordlm.starts import EXAMPLES
 from wordlm.ui import address, blocks, charts, components, controls
 from wordlm.ui import explore as view
 from wordlm.ui.glossary import explain
-from wordlm.ui.heads import heads_picture, panes_of
+from wordlm.ui.heads import heads_picture, panes_of, without_heads
 from wordlm.ui.resources import inspection_of, model_of, probabilities_of, rows_drawn_of, vocabulary_of
-from wordlm.ui.switch_off import without_heads
+from wordlm.ui.squares import squares_svg
 
 choice = controls.shared_choice()
 prompt, chosen, vocab = choice.prompt, choice.checkpoint, vocabulary_of(choice.checkpoint)
@@ -42,6 +44,7 @@ if not has_heads:
         on_pick=lambda place: controls.pick_query(prompt, place),
     )
     st.info("The MLP has no attention: it reads all 64 slots at once. Choose a number of heads to see where they look.")
+    alone = None
     figure = charts.next_word_bars(words)
     st.plotly_chart(figure, key="next", config=charts.MENU, alt="The ten likeliest next words")
 else:
@@ -50,7 +53,7 @@ else:
     key = controls.held_key(reading, inspection.weights[head, -1])
     if off:
         after = next_probabilities(model_of(chosen), reading.ids, **switches(model_of(chosen), off))
-        words = next_word_effect(probabilities, after, vocab)
+        words = next_word_effect(probabilities, after, vocab, view.NAMED)
     view.say_what_is_seen(inspection, reading, words, f"{without_heads(off)} " if off else "")
     picture = st.container()
     if presenting:
@@ -68,17 +71,22 @@ else:
             blocks.check_strip(inspection.checks, drawn=view.difference_drawn(rows, inspection, whole, query))
     if whole is not None:
         explain(view.ONE_READING)
+    drawn, panes = rows.weights if whole is None else whole.weights, panes_of(chosen.heads, off)
+    look = controls.look_at(reading, query, key, head, large=presenting)
+    way = "each word read as the last" if whole is None else "one reading of the whole prompt"
+    alone = partial(squares_svg, f"Where each head of {chosen.name} looks, {way}", prompt, drawn, panes, look)
     first = len(reading.ids) - query - 1  # of the reading's words, those that the picture no longer shows
     with picture:
         heads_picture(
             prompt,
-            rows.weights if whole is None else whole.weights,
-            panes_of(chosen.heads, off),
-            controls.look_at(reading, query, key, head, large=presenting),
-            words.head(8).rename(columns={"probability": "before"}),
+            drawn,
+            panes,
+            look,
             lambda came: controls.choose_in_picture(prompt, came),
+            words=words.head(view.NAMED).rename(columns={"probability": "before"}),
             scores=inspection.scores[:, -1, first:] if whole is None else whole.scores[:, query, : query + 1],
             beyond=rows.beyond[:, query],
+            switches=True,
         )
 
 if not presenting:
@@ -117,10 +125,9 @@ if not presenting:
                 blocks.text_table(shape_table(inspection), alt="The shape of every tensor on the way")
 
     models = {one: model_of(one) for one in choice.compared}
-    scale = address.chosen("scale")
 
     def collect() -> blocks.Collected:
-        return view.collected(chosen, models, prompt, reading, words, scale)
+        return view.collected(chosen, models, prompt, reading, words)
 
     name = blocks.file_stem("explore", chosen.title, choice.text)
-    blocks.take_away(name, "Where each head looks", choice.text, choice.compared, collect)
+    blocks.take_away(name, "Where each head looks", choice.text, choice.compared, collect, picture=alone)

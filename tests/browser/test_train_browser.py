@@ -75,7 +75,7 @@ def test_two_quick_presses_start_one_run_that_can_be_left_stopped_opened_and_dow
     before = updates(page)
     wait_until(page, lambda: updates(page) > before, "the run that went on meanwhile")
 
-    wait_until(page, lambda: page.locator(".st-key-heatmaps .js-plotly-plot").count() == 1, "the heads")
+    wait_until(page, lambda: page.locator(".square canvas").count() == 4, "the heads")
     button(page, "Stop").click()
     expect(page.get_by_text(re.compile("Stopped after [0-9,]+ of 6,000 updates"))).to_be_visible()
     expect(button(page, "Train")).to_be_enabled()

@@ -110,7 +110,7 @@ def test_with_no_head_off_the_page_says_so_and_never_without_no_head(open_page):
 
 def test_what_is_off_on_explore_is_off_here_at_first(open_page):
     assert "without head 2" in open_page("switch_off", without="2").text
-    assert "without heads 1, 3" in open_page("switch_off", without="2", off=["1", "3"]).text
+    assert "without heads 1 and 3" in open_page("switch_off", without="2", off=["1", "3"]).text
 
 
 @pytest.mark.parametrize(("model", "name"), [("4", "multihead_seed11"), ("8", "multihead_h8_seed11")])

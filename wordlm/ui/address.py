@@ -142,6 +142,7 @@ PARAMETERS: dict[str, Parameter] = {
     "note": Text("", "all of the line above the picture"),
     "word": Text(),
     "b_head": OneOf(None, "1"),
+    "pane": OneOf(tuple("123456"), "1"),
     "compared": OneOf(("Surprise", "One head and four", "Across seeds", "In numbers"), "Surprise"),
     "b": OneOf(None, "1"),
     "b_seed": OneOf(SEEDS, SEEDS[0]),

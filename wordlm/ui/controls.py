@@ -13,7 +13,6 @@ from wordlm.numbers import count
 from wordlm.text import UNK, EncodedPrompt, Vocab, encode_prompt, tokenize, typed_words
 from wordlm.ui import address
 from wordlm.ui.address import LARGEST, LAST
-from wordlm.ui.charts import Scale
 from wordlm.ui.escape import for_markdown
 from wordlm.ui.glossary import explain, open_glossary
 from wordlm.ui.heads import Look
@@ -207,6 +206,8 @@ def choose_in_picture(prompt: EncodedPrompt, came: dict[str, Any]) -> None:
             address.choose(name, value)
             if name == "word":
                 address.choose("tab", "Next words")
+    if came.get("made"):
+        address.choose("tab", "One weight")
 
 
 def numbered(count: int) -> list[str]:
@@ -217,16 +218,6 @@ def numbered(count: int) -> list[str]:
 def choose_one_reading() -> bool:
     """Let the visitor see the matrices of one reading of the whole prompt instead of each word read as the last."""
     return address.toggle("one_reading", "One reading of the whole prompt, as the course prints its matrices")
-
-
-def choose_scale() -> Scale:
-    """Let the visitor choose what the colours span; all heads of a view share it."""
-    return address.segments(
-        "scale",
-        "Colours",
-        help="Root: the square root of a weight, which shows also small ones. Even: against looking evenly. Absolute: "
-        "0 to 1. Per view: 0 to the largest weight shown. Logarithmic: 0.0001 to 1.",
-    )
 
 
 def choose_other_model(beside: Checkpoint) -> Checkpoint:

@@ -8,7 +8,7 @@ import streamlit as st
 
 from wordlm.arithmetic import WeightSteps
 from wordlm.head_measures import head_measures
-from wordlm.inspection import Inspection, Rows, inspect_ids, rows_of, shape_table, token_table, weight_table
+from wordlm.inspection import Inspection, Rows, inspect_ids, shape_table, token_table, weight_table
 from wordlm.models import CausalAttentionLM
 from wordlm.numbers import count, written
 from wordlm.starts import Example
@@ -25,6 +25,8 @@ ONE_READING = (
     "is nearly even. Only the last row is the same in both views. All else on this page is of the chosen word's "
     "own reading."
 )
+NAMED = 8
+"""Next words beside the picture."""
 _INVITED = "invited"
 MOST_NAMED = 16
 """Up to so many bars have room for their words below them."""
@@ -189,7 +191,6 @@ def collected(
     prompt: EncodedPrompt,
     reading: EncodedPrompt,
     words: pd.DataFrame,
-    scale: charts.Scale,
 ) -> blocks.Collected:
     """Return the tables and figures of the view; it runs on a press, where there is no session to ask."""
     tables, figures = {"Tokens": token_table(prompt), "Next words": words}, {}
@@ -199,10 +200,6 @@ def collected(
     if chosen in models:
         tables["How each head spreads its weights"] = head_measures(models[chosen], seen[chosen])
         tables["Shapes"] = shape_table(seen[chosen])
-        rows, query = rows_of(models[chosen], prompt).weights, len(reading.text_ids) - prompt.dropped - 1
-        heads = list(range(len(rows)))
-        title = f"Attention weights of {chosen.name}, each word read as the last"
-        figures[title] = charts.weight_heatmaps(rows, prompt.labels, heads, scale=scale, query=query)
     likeliest = words.rename(columns={"after": "probability"}) if "after" in words else words
     labels = [f"{rank} · {word}" for rank, word in enumerate(likeliest["word"], 1)]
     figures["The likeliest next words"] = charts.horizontal_bars(

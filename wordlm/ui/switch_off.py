@@ -18,6 +18,7 @@ from wordlm.ui.charts import MENU, interval_points, paired_bars, paired_rows
 from wordlm.ui.escape import as_sentence, label_html, word_html
 from wordlm.ui.figure import PlainFigure
 from wordlm.ui.glossary import explain, say
+from wordlm.ui.heads import heads_named, without_heads
 from wordlm.ui.resources import (
     Checkpoint,
     ablation_of,
@@ -68,18 +69,6 @@ def say_not_measured(chosen: Checkpoint) -> None:
         f"This was measured for the bundled models; {chosen.title} is your own. Download its file on the Train page, "
         "put it in a folder, and `python -m wordlm.ablate --heads-dir FOLDER` measures it."
     )
-
-
-def heads_named(off: tuple[int, ...]) -> str:
-    """Return "no head", "head 1" or "heads 1, 3"."""
-    if not off:
-        return "no head"
-    return f"head{'s' * (len(off) > 1)} {', '.join(str(head + 1) for head in off)}"
-
-
-def without_heads(off: tuple[int, ...]) -> str:
-    """Return "without head 1", or "with no head off" where there is none to be without."""
-    return f"without {heads_named(off)}" if off else "with no head off"
 
 
 NEXT_WORDS, SURPRISAL = "Probabilities of the next words", "Surprisal of each word, before and after"
