@@ -244,12 +244,23 @@ def dropdown(name: str, label: str, options: Sequence[Any] | None = None, **more
 
 def pills(name: str, label: str, options: Sequence[Any], default: Sequence[Any], **more: Any) -> list[Any]:
     """Draw pills of which any number may be chosen."""
-    _begin(name, list(default))
-    lost = [choice for choice in st.session_state[name] if choice not in options]
-    if lost:
-        _leave_out(name, lost[0])
-        st.session_state[name] = [choice for choice in st.session_state[name] if choice in options] or list(default)
+    _begin_several(name, options, default)
     return _set(name, st.pills(label, options, selection_mode="multi", key=name, **more))
+
+
+def switches(name: str, label: str, options: Sequence[Any], default: Sequence[Any], **more: Any) -> list[Any]:
+    """Draw pills that are lit where a thing is on; return, and keep in the address, those that are off."""
+    _begin_several(name, options, default)
+    lit = f"not_{name}"
+    on = [option for option in options if option not in st.session_state[name]]
+    if st.session_state.get(lit) != on:
+        st.session_state[lit] = on
+
+    def pressed() -> None:
+        choose(name, [option for option in options if option not in st.session_state[lit]])
+
+    st.pills(label, options, selection_mode="multi", key=lit, on_change=pressed, **more)
+    return _set(name, st.session_state[name])
 
 
 def stops(name: str, label: str, *, place: Any = st, **more: Any) -> Any:
@@ -335,6 +346,15 @@ def _begin(name: str, default: Any = None) -> Parameter:
         st.session_state[name] = st.session_state[_VIEW].get(name, default)
     st.session_state[_SEEN].add(name)
     return declared
+
+
+def _begin_several(name: str, options: Sequence[Any], default: Sequence[Any]) -> None:
+    """Begin as `_begin`, without choices that are not offered."""
+    _begin(name, list(default))
+    lost = [choice for choice in st.session_state[name] if choice not in options]
+    if lost:
+        _leave_out(name, lost[0])
+        st.session_state[name] = [choice for choice in st.session_state[name] if choice in options] or list(default)
 
 
 def _offer(name: str, options: Sequence[Any] | None, default: Any) -> Sequence[Any]:
