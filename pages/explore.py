@@ -13,6 +13,7 @@ from wordlm.inspection import next_probabilities, next_words, rank_of, shape_tab
 from wordlm.starts import EXAMPLES
 from wordlm.ui import address, blocks, charts, components, controls
 from wordlm.ui import explore as view
+from wordlm.ui.escape import for_markdown, shortened
 from wordlm.ui.glossary import explain
 from wordlm.ui.heads import heads_picture, panes_of, without_heads
 from wordlm.ui.resources import inspection_of, model_of, probabilities_of, rows_drawn_of, vocabulary_of
@@ -20,7 +21,7 @@ from wordlm.ui.squares import squares_svg
 
 choice = controls.shared_choice()
 prompt, chosen, vocab = choice.prompt, choice.checkpoint, vocabulary_of(choice.checkpoint)
-has_heads, presenting = chosen.heads is not None, address.held("present")
+has_heads, presenting, alone = chosen.heads is not None, address.held("present"), None
 
 # What comes and goes while one types has a place of its own: otherwise the browser makes the picture below it anew.
 with st.container():
@@ -44,7 +45,7 @@ if not has_heads:
         on_pick=lambda place: controls.pick_query(prompt, place),
     )
     st.info("The MLP has no attention: it reads all 64 slots at once. Choose a number of heads to see where they look.")
-    alone = None
+    st.subheader(f"Next word after {for_markdown(shortened(reading.typed[-1]))}")
     figure = charts.next_word_bars(words)
     st.plotly_chart(figure, key="next", config=charts.MENU, alt="The ten likeliest next words")
 else:
@@ -92,7 +93,9 @@ else:
 if not presenting:
     one_weight, in_numbers, what_next, shapes = address.tabs("tab")
     with one_weight:
-        if one_weight.open and has_heads:
+        if one_weight.open and not has_heads:
+            explain("The MLP has no attention, so it has no weight to follow. Choose a number of heads above.")
+        elif one_weight.open:
             word, spelled = int(probabilities.argmax()), vocab.itos[int(probabilities.argmax())]
             steps = explain_weight(model_of(chosen), inspection, head=head, key=key, word=word, spelled=spelled)
             st.html(view.weight_chain(steps, inspection, reading))

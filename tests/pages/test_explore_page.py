@@ -331,6 +331,8 @@ def test_the_mlp_says_that_it_has_no_heads_and_still_predicts(open_page):
     screen = open_page(model="MLP")
     assert "The MLP has no attention" in screen.app.info[0].value
     assert len(screen.app.get("plotly_chart")) == 1
+    assert "Next word after hat" in screen.text
+    assert "so it has no weight to follow" in open_page(model="MLP", tab="One weight").text
     assert (
         open_page(model="MLP", tab="Next words")
         .table("The ten likeliest next words")["probability"]

@@ -217,7 +217,7 @@ PARAMETERS: dict[str, Parameter] = {
 """Each parameter by its name in the URL, which is also the key of its control."""
 
 
-_VIEW, _LINK, _DRAWN, _SEEN, _PAGE = "view", "link", "drawn", "seen", "page"
+_VIEW, _LINK, _DRAWN, _SEEN, _PAGE, _ARRIVED = "view", "link", "drawn", "seen", "page", "arrived"
 
 
 @dataclass
@@ -402,10 +402,16 @@ def _set(name: str, value: Any) -> Any:
 _PLACE, _NOT_CARRIED = "link_place", "not_carried"
 
 
+def arrived() -> bool:
+    """Whether this is the first run on this page since the visitor came to it."""
+    return st.session_state[_ARRIVED]
+
+
 def read_link(page: str) -> None:
     """Begin a run of `page`; on a visitor's first one read the link. What does not fit is named and left out."""
     state = st.session_state
-    if state.get(_PAGE) != page:
+    state[_ARRIVED] = state.get(_PAGE) != page
+    if state[_ARRIVED]:
         state[_SEEN] = set()
     state[_PLACE], state[_PAGE], state[_DRAWN], state[_NOT_CARRIED] = st.container(), page, {}, []
     if _VIEW not in state:

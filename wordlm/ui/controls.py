@@ -64,34 +64,47 @@ class Choice:
 
 
 def draw_shared_controls(uses: Collection[str]) -> DeltaGenerator:
-    """Draw those of prompt, model and seed that a page `uses`, in one row; return the place for the link."""
+    """Draw the row above every page, with those of prompt, model and seed that it `uses`; return the link's place.
+
+    On a phone all but the prompt is folded into one sheet, by `style.css`.
+    """
     with st.container(key="shared", horizontal=True, vertical_alignment="bottom", gap="small"):
-        if "prompt" in uses:
-            address.field(
-                "prompt",
-                "Prompt",
-                live="60ms",
-                help="The model reads the last 64 positions: the start mark and your words. It knows 4,000 words.",
-            )
-        if "model" in uses:
-            address.segments(
-                "model",
-                "Heads",
-                offered_models(),
-                help=f"How many attention heads share the model's width. All have the same "
-                f"{count(parameter_count('attention'))} parameters. The MLP has no attention. What you train on the "
-                "Train page joins them here.",
-            )
-        if "seed" in uses:
-            address.segments(
-                "seed",
-                "Seed",
-                help="The random start of the training. Seeds 29 and 47 are bundled for 1 and 4 heads.",
-            )
+        draw_prompt(uses)
+        folded = "Heads, seed and more" if "model" in uses else "Glossary, tour, link"
+        st.html(f'<details class="fold"><summary>{folded}</summary></details>')
+        draw_model(uses)
         if st.button("Glossary", key="glossary", type="tertiary", icon=":material/menu_book:"):
             open_glossary()
         tour_button()
         return st.container(width="content")
+
+
+def draw_prompt(uses: Collection[str]) -> None:
+    """Draw the prompt where it is used."""
+    if "prompt" in uses:
+        address.field(
+            "prompt",
+            "Prompt",
+            live="60ms",
+            help="The model reads the last 64 positions: the start mark and your words. It knows 4,000 words.",
+        )
+
+
+def draw_model(uses: Collection[str]) -> None:
+    """Draw those of model and seed that are used."""
+    if "model" in uses:
+        address.segments(
+            "model",
+            "Heads",
+            offered_models(),
+            help=f"How many attention heads share the model's width. All have the same "
+            f"{count(parameter_count('attention'))} parameters. The MLP has no attention. What you train on the "
+            "Train page joins them here.",
+        )
+    if "seed" in uses:
+        address.segments(
+            "seed", "Seed", help="The random start of the training. Seeds 29 and 47 are bundled for 1 and 4 heads."
+        )
 
 
 def shared_choice() -> Choice:

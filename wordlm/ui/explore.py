@@ -33,18 +33,25 @@ MOST_NAMED = 16
 
 
 def invite(examples: tuple[Example, ...]) -> None:
-    """Say to a new visitor what this is, and offer prompts worth pressing, until one was used."""
-    if st.session_state.get(_INVITED) or address.chosen("prompt") != address.PARAMETERS["prompt"].default:
-        return
+    """Say to a new visitor what this is, and offer prompts worth pressing.
 
-    def press(text: str) -> None:
-        address.choose("prompt", text)
-        st.session_state[_INVITED] = True
+    It stays until the page is left, also once it was used: nothing below it moves, and another can be tried.
+    """
+    if address.arrived():
+        st.session_state[_INVITED] = address.chosen("prompt") == address.PARAMETERS["prompt"].default
+    if not st.session_state[_INVITED]:
+        return
 
     with st.container(key="invitation", horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown("See what each attention head of a small language model looks at. Type, or try:", width="content")
         for example in examples:
-            st.button(example.title, on_click=press, args=[example.text], type="tertiary", help=example.text)
+            st.button(
+                example.title,
+                on_click=address.choose,
+                args=["prompt", example.text],
+                type="tertiary",
+                help=example.text,
+            )
 
 
 def say_odd_words(prompt: EncodedPrompt) -> None:

@@ -32,9 +32,12 @@ PAGES = {
     "generate": ("Generate", ALL),
     "train": ("Train", ("prompt",)),
     "benchmark": ("Benchmark", ()),
-    "learn": ("Learn", ALL),
+    "learn": ("Learn", ()),
 }
-"""Each page, which is `pages/NAME.py`: its title, and which of the shared controls it reads."""
+"""Each page, which is `pages/NAME.py`: its title, and which of the shared controls it reads.
+
+On Learn each chapter says for itself what it reads.
+"""
 
 
 def run_app() -> None:
