@@ -71,7 +71,8 @@ def draw_shared_controls(uses: Collection[str]) -> DeltaGenerator:
     with st.container(key="shared", horizontal=True, vertical_alignment="bottom", gap="small"):
         draw_prompt(uses)
         folded = "Heads, seed and more" if "model" in uses else "Glossary, tour, link"
-        st.html(f'<details class="fold"><summary>{folded}</summary></details>')
+        with st.container(key="fold"):
+            st.html(f'<details class="fold"><summary>{folded}</summary></details>')
         draw_model(uses)
         if st.button("Glossary", key="glossary", type="tertiary", icon=":material/menu_book:"):
             open_glossary()
