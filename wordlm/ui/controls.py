@@ -231,7 +231,7 @@ def numbered(count: int) -> list[str]:
 
 def choose_one_reading() -> bool:
     """Let the visitor see the matrices of one reading of the whole prompt instead of each word read as the last."""
-    return address.toggle("one_reading", "One reading of the whole prompt, as the course prints its matrices")
+    return address.toggle("one_reading", "One reading of the whole prompt", help="As the course prints its matrices.")
 
 
 def choose_other_model(beside: Checkpoint) -> Checkpoint:

@@ -387,7 +387,7 @@ function square(view, h, side, { small = false, rows = false }) {
   const figure = element("figure", { className: `square ${h === data.head ? "chosen" : ""} ${head.on ? "" : "off"}`, style: { "--hue": head.hue } }, [
     element("figcaption", {}, small
       ? [element("button", { type: "button", textContent: head.title, aria: { pressed: h === data.head }, data: { focus: `small-${h}` }, onclick: () => choose({ head: h }) })]
-      : [element("b", { textContent: head.title }), data.large ? "" : element("span", {}, said)]),
+      : [element("b", { textContent: head.title }), data.large || side < 120 ? "" : element("span", {}, said)]),
     element("div", { className: "plot" }, [rows ? words("rows", data.query) : "", canvas, !small && (readable || h === data.head) ? words("columns", h === data.head ? data.key : -1) : ""]),
   ]);
   figure.style.setProperty("--hue", head.hue);
