@@ -114,7 +114,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
 
 // What is shared out to the parts. A row of squares has no room for many heads: then one is large and all are small. The
 // strip is high then, so the next words go beside it; on a projector it has the chosen head alone, since many lines
-// could not be read from the back of a room.
+// could not be read from the back of a room. Lines need the strip's whole width below it, so then too they go beside it.
 function measure(view) {
   const { data, root } = view;
   view.width = root.clientWidth || 800;
@@ -123,7 +123,7 @@ function measure(view) {
   view.labels = Math.min(70, 10 + 7 * Math.max(...data.words.map((word) => word.typed.length)));
   view.equal = (view.width - view.aside - view.labels) / data.heads.length - 14;
   view.many = view.narrow ? data.heads.length > 4 : view.equal < 120;
-  view.above = view.many && view.aside > 0 && !data.large;
+  view.above = view.aside > 0 && (data.form === "lines" || (view.many && !data.large));
   view.lines = view.many && data.large ? [data.head] : [...data.heads.keys()];
 }
 
@@ -190,9 +190,9 @@ function strip(view) {
   grid.style.setProperty("--names", `${view.across ? view.names : 120}px`);
   grid.style.setProperty("--count", view.across ? n : lines.length);
   const longest = Math.max(...data.words.map((word) => Math.min(14, word.typed.length)));
-  const upright = view.across && longest * 7.5 + 8 > view.column;
-  grid.classList.toggle("upright", upright);
-  grid.style.setProperty("--words", upright ? `${Math.max(30, 0.55 * longest * Math.min(data.large ? 20 : 13, view.column))}px` : "auto");
+  view.upright = view.across && longest * 7.5 + 8 > view.column;
+  grid.classList.toggle("upright", view.upright);
+  grid.style.setProperty("--words", view.upright ? `${Math.max(30, 0.55 * longest * Math.min(data.large ? 20 : 13, view.column))}px` : "auto");
   for (const [i, word] of data.words.entries()) {
     const item = element(
       "button",
@@ -321,11 +321,11 @@ function squares(view) {
     return box;
   }
   const large = Math.min(Math.max(190, 0.28 * window.innerHeight), view.width - view.labels);
-  const small = data.large ? 76 : (view.width - large - view.labels) / Math.ceil(data.heads.length / 2) - 12;
-  box.append(
-    square(view, data.head, large, { rows: true }),
-    element("div", { className: "many" }, [...data.heads.keys()].map((h) => square(view, h, Math.max(60, Math.min(118, small)), { small: true }))),
-  );
+  const inRow = Math.ceil(data.heads.length / 2);
+  const small = data.large ? 76 : Math.max(60, Math.min(118, (view.width - large - view.labels) / inRow - 12));
+  const rest = [...data.heads.keys()].map((h) => square(view, h, small, { small: true }));
+  const maxWidth = data.large || narrow ? "none" : `${inRow * (small + 8)}px`;
+  box.append(square(view, data.head, large, { rows: true }), element("div", { className: "many", style: { maxWidth } }, rest));
   return box;
 }
 
@@ -399,7 +399,7 @@ function lines(view) {
   const { data, row, n } = view;
   const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
   const side = view.across ? n * (view.column + 1) : n * 22;
-  const reach = view.across ? 210 : Math.min(220, view.width - 130);
+  const reach = view.across ? (data.large ? 130 : 210) : Math.min(220, view.width - 130);
   const at = (word, looks) => {
     const along = (view.across && data.direction === "rtl" ? n - word - 0.5 : word + 0.5) * (side / n);
     return view.across ? [along, looks ? reach - 4 : 4] : [looks ? reach - 4 : 4, along];
@@ -429,7 +429,7 @@ function lines(view) {
       if (strength) for (const [key, w] of row(h, query).entries()) if (w > 0.005) line(h, query, key, w, strength);
     }
   }
-  const looks = element("div", { className: `looks ${view.across ? "across" : "down"}`, aria: { hidden: true } },
+  const looks = element("div", { className: `looks ${view.across ? "across" : "down"} ${view.upright ? "turned" : ""}`, aria: { hidden: true } },
     data.words.map((word, i) => element("bdi", { textContent: word.typed, className: i === data.query ? "query" : "" })));
   looks.style.setProperty("--column", `${view.across ? view.column + 1 : 22}px`);
   return element("div", { className: `linked ${view.across ? "across" : "down"}`, dir: data.direction, style: { marginInlineStart: view.across ? `${view.names}px` : 0 } },
