@@ -2,6 +2,8 @@ from wordlm.ui.shell import PageEnds, inside_app
 
 inside_app()
 
+from functools import partial
+
 import streamlit as st
 
 from wordlm.bundled import SEEDS
@@ -11,6 +13,7 @@ from wordlm.inspection import weight_table
 from wordlm.ui import address, blocks, charts, controls
 from wordlm.ui import compare as view
 from wordlm.ui.glossary import explain
+from wordlm.ui.heads import heads_picture
 from wordlm.ui.resources import (
     checkpoint,
     comparison_of,
@@ -22,6 +25,7 @@ from wordlm.ui.resources import (
     scores_of,
     vocabulary_of,
 )
+from wordlm.ui.squares import squares_svg
 
 choice = controls.shared_choice()
 prompt, a = choice.prompt, choice.checkpoint
@@ -36,13 +40,27 @@ if a == b:
 query = controls.held_query(prompt)
 reading = prompt.up_to(query)
 names = [f"A: {a.name}", f"B: {b.name}"]
-pair = list(zip(names, (a, b), strict=True))
+named = list(zip(names, (a, b), strict=True))
 probabilities = [probabilities_of(one, reading.ids) for one in (a, b)]
 words = beside_each_other(*probabilities, vocabulary_of(a))
 view.say_how_they_differ(a, b, prompt, query, words, comparison_of())
+alone = None
 if heads:
     rows = [rows_drawn_of(one, prompt).weights[head] for one, head in zip((a, b), heads, strict=True)]
-    view.two_heads(prompt, rows, heads, (a, b), query, words, controls.held_look(prompt, query, rows[0][query]))
+    drawn, panes = view.with_difference(rows), view.panes_of_two((a, b), heads)
+    look = controls.held_look(prompt, query, rows[0][query])
+    heads_picture(
+        prompt,
+        drawn,
+        panes,
+        look,
+        lambda came: controls.choose_in_picture(prompt, {k: v for k, v in came.items() if k != "head"}),
+        words=words.head(8),
+        compared=True,
+    )
+    title = "Where a head of A and a head of B look, and their difference"
+    alone = partial(squares_svg, title, prompt, drawn, panes, look)
+
 else:
     st.info(
         "The MLP has no attention, so it has no picture here. Choose a number of heads for both to see where they look."
@@ -58,7 +76,7 @@ with surprise:
             "The *surprisal* of a word is −ln of its probability, in nats, when the model has read only what stands "
             "before it: 0 for a word it was sure of. The first word follows the start mark alone."
         )
-        losses = {name: scores_of(one, choice.word_ids, prompt.first_word).losses for name, one in pair}
+        losses = {name: scores_of(one, choice.word_ids, prompt.first_word).losses for name, one in named}
         table = surprisal_table(prompt.word_labels, losses)
         view.say_surprisal(table)
         figure = charts.paired_bars(list(prompt.word_labels), losses, "surprisal, nats")
@@ -70,16 +88,13 @@ with surprise:
 with one_and_four:
     if one_and_four.open:
         explain(f"The same word with seed {choice.seed}: the row of one head, the rows of four, and their mean.")
-        bundled = choice.bundled_prompt.up_to(query)
-        blend = blend_table(*(inspection_of(checkpoint(model, choice.seed), bundled.ids) for model in "14"), bundled)
-        scale = address.chosen("scale")
-        blocks.picture_over_numbers(
-            charts.row_heatmap(blend, scale),
-            blend,
-            "blend",
-            index=True,
-            alt="One head's row, the four heads' rows and their mean",
-        )
+        bundled, pair = choice.bundled_prompt, [checkpoint(model, choice.seed) for model in "14"]
+        one, four = (rows_drawn_of(model, bundled).weights for model in pair)
+        view.one_and_four(bundled, one[0], four, controls.held_look(bundled, query, one[0, query]))
+        of_word = bundled.up_to(query)
+        blend = blend_table(*(inspection_of(model, of_word.ids) for model in pair), of_word)
+        alt = "One head's row, the four heads' rows and their mean"
+        blocks.in_numbers("blend", lambda: blocks.number_table(blend, index=True, alt=alt))
         distances = distance_table(blend)
         view.say_closest(distances)
         explain(
@@ -105,7 +120,7 @@ with across_seeds:
                 view.likeness(table, SEEDS[0], seed)
 with in_numbers:
     if in_numbers.open:
-        seen = {name: inspection_of(one, reading.ids) for name, one in pair if one.heads}
+        seen = {name: inspection_of(one, reading.ids) for name, one in named if one.heads}
         if seen:
             blocks.number_table(weight_table(seen, reading), index=True, alt="The weights of the query, one row a head")
             models = [model_of(one) for one in (a, b) if one.heads]
@@ -115,12 +130,12 @@ with in_numbers:
         blocks.number_table(words, alt="The likeliest next words under A and B")
 
 
-models, scale, word_ids = {name: (one, model_of(one)) for name, one in pair}, address.chosen("scale"), choice.word_ids
+models, word_ids = {name: (one, model_of(one)) for name, one in named}, choice.word_ids
 
 
 def collect() -> blocks.Collected:
-    return view.collected(models, prompt, reading, word_ids, words, scale)
+    return view.collected(models, prompt, reading, word_ids, words)
 
 
 stem = blocks.file_stem("compare", a.title, "with", b.title, choice.text)
-blocks.take_away(stem, "Two models side by side", choice.text, [a, b], collect)
+blocks.take_away(stem, "Two models side by side", choice.text, [a, b], collect, picture=alone)

@@ -2,6 +2,7 @@ from wordlm.ui.shell import inside_app
 
 inside_app()
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,13 +17,13 @@ from wordlm.ui import address, blocks, controls
 from wordlm.ui import explore as view
 from wordlm.ui.block import block_picture
 from wordlm.ui.glossary import explain
-from wordlm.ui.heads import Look, heads_picture, panes_of
+from wordlm.ui.heads import Look, heads_picture, panes_of, without_heads
 from wordlm.ui.resources import inspection_of, model_of, probabilities_of, rows_drawn_of, vocabulary_of
-from wordlm.ui.switch_off import without_heads
+from wordlm.ui.squares import squares_svg
 
 choice = controls.shared_choice()
 prompt, chosen, vocab = choice.prompt, choice.checkpoint, vocabulary_of(choice.checkpoint)
-has_heads, presenting = chosen.heads is not None, address.held("present")
+has_heads, presenting, alone = chosen.heads is not None, address.held("present"), None
 
 # What comes and goes while one types has a place of its own: otherwise the browser makes the picture below it anew.
 with st.container():
@@ -43,7 +44,7 @@ def pressed(came: dict[str, Any]) -> None:
 
 def whole_model(look: Look, off: tuple[int, ...], expected: np.ndarray, weights: np.ndarray | None) -> None:
     beside, others = controls.held_beside(choice)
-    welcome = view.is_first_visit() and not presenting
+    welcome = address.is_default("prompt") and not presenting
     models = [chosen, *beside]
     block_picture(models, choice.text, prompt, look, off, expected, weights, others, pressed, welcome=welcome)
 
@@ -58,7 +59,7 @@ else:
     key = controls.held_key(reading, inspection.weights[head, -1])
     if off:
         expected = next_probabilities(model_of(chosen), reading.ids, **switches(model_of(chosen), off))
-        words = next_word_effect(probabilities, expected, vocab)
+        words = next_word_effect(probabilities, expected, vocab, view.NAMED)
     look = controls.look_at(reading, query, key, head, large=presenting)
     if look.form != "model":  # there the browser says it, at every key
         view.say_what_is_seen(inspection, reading, words, f"{without_heads(off)} " if off else "")
@@ -78,6 +79,9 @@ else:
             blocks.check_strip(inspection.checks, drawn=view.difference_drawn(rows, inspection, whole, query))
     if whole is not None:
         explain(view.ONE_READING)
+    drawn, panes = rows.weights if whole is None else whole.weights, panes_of(chosen.heads, off)
+    way = "each word read as the last" if whole is None else "one reading of the whole prompt"
+    alone = partial(squares_svg, f"Where each head of {chosen.name} looks, {way}", prompt, drawn, panes, look)
     first = len(reading.ids) - query - 1  # of the reading's words, those that the picture no longer shows
     with picture:
         if look.form == "model":
@@ -85,19 +89,22 @@ else:
         else:
             heads_picture(
                 prompt,
-                rows.weights if whole is None else whole.weights,
-                panes_of(chosen.heads, off),
+                drawn,
+                panes,
                 look,
-                words.head(8).rename(columns={"probability": "before"}),
                 pressed,
+                words=words.head(view.NAMED).rename(columns={"probability": "before"}),
                 scores=inspection.scores[:, -1, first:] if whole is None else whole.scores[:, query, : query + 1],
                 beyond=rows.beyond[:, query],
+                switches=True,
             )
 
 if not presenting:
     one_weight, in_numbers, what_next, shapes = address.tabs("tab")
     with one_weight:
-        if one_weight.open and has_heads:
+        if one_weight.open and not has_heads:
+            explain("The MLP has no attention, so it has no weight to follow. Choose a number of heads above.")
+        elif one_weight.open:
             word, spelled = int(probabilities.argmax()), vocab.itos[int(probabilities.argmax())]
             steps = explain_weight(model_of(chosen), inspection, head=head, key=key, word=word, spelled=spelled)
             st.html(view.weight_chain(steps, inspection, reading))
@@ -130,10 +137,9 @@ if not presenting:
                 blocks.text_table(shape_table(inspection), alt="The shape of every tensor on the way")
 
     models = {one: model_of(one) for one in choice.compared}
-    scale = address.chosen("scale")
 
     def collect() -> blocks.Collected:
-        return view.collected(chosen, models, prompt, reading, words, scale)
+        return view.collected(chosen, models, prompt, reading, words)
 
     name = blocks.file_stem("explore", chosen.title, choice.text)
-    blocks.take_away(name, "Where each head looks", choice.text, choice.compared, collect)
+    blocks.take_away(name, "Where each head looks", choice.text, choice.compared, collect, picture=alone)

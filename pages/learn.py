@@ -10,7 +10,6 @@ from wordlm.ui.chapters import CHAPTERS, chapter_name
 from wordlm.ui.glossary import draw_glossary
 from wordlm.ui.quiz import ask, quiz
 
-choice = controls.shared_choice()
 with st.container(horizontal=True, vertical_alignment="bottom"):
     part = address.segments("part", "Part")
     number = int(address.segments("chapter", "Chapter", format_func=chapter_name)) if part == "course" else 0
@@ -18,7 +17,10 @@ with st.container(horizontal=True, vertical_alignment="bottom"):
 if part == "course":
     chapter = CHAPTERS[number - 1]
     st.subheader(f"{number}. {chapter.title}")
-    chapter.draw(choice)
+    with st.container(key="chapter_controls", horizontal=True, vertical_alignment="bottom"):
+        controls.draw_prompt(chapter.uses)
+        controls.draw_model(chapter.uses)
+    chapter.draw(controls.shared_choice())
 
     st.subheader("A question")
     ask(question_of(number, 0), f"chapter_{number}")

@@ -89,18 +89,18 @@ def test_a_prompt_s_effect_is_that_of_two_models(model, mean):
     assert not np.array_equal(effect.losses_before, effect.losses_after)
 
 
-def test_the_words_likeliest_before_or_after_are_listed_with_the_change():
+def test_the_words_likeliest_before_or_after_are_listed_with_the_change_the_likeliest_after_first():
     vocab = Vocab((*SPECIALS, *"abcdefgh"))
     before = np.array([0.0, 0.01, 0.02, 0.03, 0.3, 0.1, 0.2, 0.04, 0.05, 0.06, 0.07, 0.08])
     after = before.copy()
     after[[4, 11]] = 0.1, 0.25
     effect = PromptEffect(before, after, np.array([1.0, 2.0]), np.array([1.5, 0.5]))
     table = next_word_effect(before, after, vocab)
-    assert table["word"].tolist() == ["a", "h", "c", "b", "g", "f", "e", "d", "<UNK>", "<EOS>"]
+    assert table["word"].tolist() == ["h", "c", "a", "b", "g", "f", "e", "d", "<UNK>", "<EOS>"]
     ids = vocab.encode(table["word"][:8])
     assert table["before"].tolist()[:8] == before[ids].tolist()
     assert table["after"].tolist()[:8] == after[ids].tolist()
-    assert table["change"].tolist() == pytest.approx([-0.2, 0.17] + [0] * 8)
+    assert table["change"].tolist() == pytest.approx([0.17, 0, -0.2] + [0] * 7)
     assert len(next_word_effect(before, after, vocab, 3)) == 3
     losses = loss_table(effect, ["1 · cat", "2 · sat"])
     assert losses.to_dict("list") == {

@@ -9,6 +9,7 @@ import os
 import sys
 from contextlib import contextmanager
 from html.parser import HTMLParser
+from xml.etree import ElementTree
 
 import numpy as np
 import pandas as pd
@@ -26,6 +27,8 @@ from wordlm.results import check_comparison
 from wordlm.text import Vocab, encode_prompt, tokenize
 from wordlm.ui import address, blocks, charts
 from wordlm.ui.escape import for_html, for_markdown, label_html
+from wordlm.ui.heads import Look, panes_of
+from wordlm.ui.squares import squares_svg
 from wordlm.variants import Variant
 
 MARKUP = "<>&\"'`*_[]()!:$\\={}#~|/;.-+@\t\r\n​‮ aα中"
@@ -92,10 +95,18 @@ def test_no_text_becomes_a_tag_an_attribute_or_a_link(text):
 @QUICK
 def test_plotly_gets_no_tag_from_a_visitor(model, vocab, text):
     prompt = encode_prompt(text, vocab)
-    figure = charts.weight_heatmaps(
-        inspect_ids(model, prompt.ids).weights, prompt.labels, [0], scale="absolute", query=len(prompt.ids) - 1
-    )
-    assert not any("<" in name for name in figure.data[0].x)
+    weights = inspect_ids(model, prompt.ids).weights
+    figure = charts.paired_bars(list(prompt.labels), {"head 1": weights[0, -1]}, "weight").to_dict()
+    assert not any("<" in name for name in figure["data"][0]["x"])
+
+
+@given(TEXTS)
+@QUICK
+def test_the_picture_of_any_prompt_is_svg_that_an_xml_reader_takes(model, vocab, text):
+    prompt = encode_prompt(text, vocab)
+    weights, look = inspect_ids(model, prompt.ids).weights, Look(len(prompt.ids) - 1, 0, 0, "cells", "root", "shown")
+    svg = ElementTree.fromstring(squares_svg(text, prompt, weights, panes_of(len(weights)), look).encode())
+    assert {one.tag.rpartition("}")[2] for one in svg.iter()} <= {"svg", "g", "rect", "path", "text"}
 
 
 @given(st.lists(TEXTS, min_size=1, max_size=5))

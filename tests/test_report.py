@@ -1,22 +1,20 @@
-import base64
 import datetime
 import math
-import re
 
 import numpy as np
 import pandas as pd
 
 from wordlm.files import ARTIFACTS, sha256_file
-from wordlm.ui.charts import weight_heatmaps
+from wordlm.ui.charts import horizontal_bars
 from wordlm.ui.report import html_report
 from wordlm.ui.resources import checkpoint
 
 ODD_PROMPT = "<s> </script> $x$ *a* :smile: &lt; _b_"
 
 
-def report(tables, figures=None) -> str:
+def report(tables, figures=None, picture="") -> str:
     chosen = [checkpoint("4", 11)]
-    return html_report("A view", ODD_PROMPT, chosen, tables, figures or {}, today=datetime.date(2026, 1, 2))
+    return html_report("A view", ODD_PROMPT, chosen, tables, figures or {}, picture, today=datetime.date(2026, 1, 2))
 
 
 def test_a_report_names_prompt_model_digest_and_date():
@@ -36,17 +34,19 @@ def test_a_report_holds_the_numbers_of_its_tables():
 
 
 def test_a_report_holds_the_numbers_of_its_pictures_and_no_link_to_elsewhere():
-    weights = np.tril(np.full((1, 2, 2), 0.4375))
-    figure = weight_heatmaps(weights, ("0 · </script>", "1 · b"), [0], scale="absolute", query=1)
-    text = report({}, {"Weights": figure})
+    figure = horizontal_bars(["0 · </script>", "1 · b"], np.array([0.4375, 0.25]), "probability")
+    text = report({}, {"Next words": figure})
     call = text[text.index("Plotly.newPlot(") :]
     assert "</script>" in call  # the end of the call's own script ...
-    assert "0 \\u00b7" in call.split("</script>")[0] and '"cmin":0' in call.split("</script>")[0]  # ... comes after it
-    drawn = re.search(r'"z":\{"dtype":"f8","bdata":"([^"]+)"', call)
-    stored = np.frombuffer(base64.b64decode(drawn.group(1).replace("\\u002f", "/")))
-    assert stored[0] == 0.4375
+    assert "0 \\u00b7" in call.split("</script>")[0] and "0.4375" in call.split("</script>")[0]  # ... comes after it
     assert 'src="http' not in text
     assert len(text) > 1_000_000  # the drawing library is inside
+
+
+def test_a_report_holds_the_squares_as_they_are_and_no_drawing_library_for_them():
+    text = report({}, picture="<svg>squares</svg>")
+    assert "<svg>squares</svg>" in text
+    assert "<script" not in text
 
 
 def test_a_report_writes_its_numbers_by_the_one_rule():

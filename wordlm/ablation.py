@@ -64,11 +64,12 @@ def prompt_effect(
 
 
 def next_word_effect(before: np.ndarray, after: np.ndarray, vocab: Vocab, count: int = 10) -> pd.DataFrame:
-    """Return the words likeliest before or after: `word`, `before`, `after`, `change`, the largest first.
+    """Return the words likeliest before or after: `word`, `before`, `after`, `change`, the likeliest after first.
 
     `before` and `after` (V,) are probabilities of the next word, with all heads on and with some off.
     """
     top = np.argsort(-np.maximum(before, after), kind="stable")[:count]
+    top = top[np.argsort(-after[top], kind="stable")]
     before, after = before[top], after[top]
     return pd.DataFrame(
         {"word": vocab.decode(top.tolist()), "before": before, "after": after, "change": after - before}

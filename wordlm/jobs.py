@@ -72,7 +72,7 @@ class Order:
     source: str
     """The stories in words."""
     prompt: EncodedPrompt
-    """Whose heatmaps are kept, encoded with the corpus's vocabulary."""
+    """Whose rows are kept, encoded with the corpus's vocabulary."""
 
 
 @dataclass(eq=False)

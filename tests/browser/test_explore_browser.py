@@ -70,9 +70,38 @@ def test_a_very_long_word_never_widens_the_page(page, server):
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
-def test_a_new_visitor_is_invited_and_the_invitation_goes_once_it_was_used(page, server):
+def test_a_new_visitor_is_invited_and_the_picture_does_not_move_once_that_was_used(page, server):
     page.goto(server)
+    expect(page.locator(".answer")).to_contain_text("hat looks at")
+    before = page.locator(".st-key-heads").bounding_box()
     page.get_by_role("button", name="a thing named twice").click()
     expect(prompt_box(page)).to_have_value("The bear had honey . The bee wanted the honey so the")
     expect(page.locator(".answer")).to_contain_text("the looks at")
+    settled(page)
+    assert page.locator(".st-key-heads").bounding_box()["y"] == before["y"]
+    page.get_by_role("link", name="Benchmark", exact=True).click()
+    page.get_by_role("link", name="Explore", exact=True).click()
+    expect(page.locator(".answer")).to_contain_text("the looks at")
     expect(page.get_by_text("Type, or try:")).to_have_count(0)
+
+
+def test_on_a_phone_all_but_the_prompt_is_folded_into_a_sheet_that_a_key_opens(browser, server):
+    context = browser.new_context(**PHONE)
+    page = context.new_page()
+    page.goto(f"{server}/?prompt=the+little+dog")
+    expect(page.locator(".square canvas")).to_be_visible()
+    assert page.locator(".square canvas").bounding_box()["y"] < 1.5 * 844
+    for hidden in (".st-key-model", ".st-key-seed", ".st-key-glossary", ".st-key-copy_link"):
+        expect(page.locator(hidden)).to_be_hidden()
+    page.locator(".fold summary").press("Enter")
+    expect(page.locator(".st-key-copy_link")).to_be_visible()
+    page.locator(".st-key-model").get_by_role("radio", name="1", exact=True).press("Space")
+    expect(page.locator(".strip .name")).to_have_count(1)
+    expect(page.locator(".st-key-seed")).to_be_visible()
+    context.close()
+
+
+def test_on_a_wide_screen_nothing_is_folded(page, server):
+    page.goto(server)
+    expect(page.locator(".st-key-copy_link")).to_be_visible()
+    expect(page.locator(".fold")).to_be_hidden()

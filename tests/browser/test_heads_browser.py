@@ -3,6 +3,7 @@
 import re
 import zipfile
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import choose, settled
@@ -148,7 +149,13 @@ def test_odd_words_are_intact_in_labels_table_export_and_report(browser, page, s
     report.goto((tmp_path / "report.html").as_uri())
     expect(report.locator("bdi").first).to_have_text(ODD_PROMPT)
     expect(report.locator("th", has_text="5 · /").first).to_be_visible()
-    expect(report.locator(".js-plotly-plot .ytick", has_text="2 · s").first).to_be_attached()
+    expect(report.locator("svg[role=img] text", has_text="script")).to_have_count(5)  # four columns, one row
+    with page.expect_download() as download:
+        page.locator(".st-key-picture button").click()
+    assert download.value.suggested_filename == "explore-4-heads-s-script-x-a-smile-lt-b.svg"
+    download.value.save_as(tmp_path / "picture.svg")
+    report.goto((tmp_path / "picture.svg").as_uri())
+    expect(report.locator("text", has_text="script")).to_have_count(5)
     assert all(url.startswith(("file:", "blob:", "data:")) for url in requests)
     report.close()
 
@@ -173,3 +180,39 @@ def test_choices_survive_a_walk_through_all_pages(page, server):
         settled(page)
     expect(answer(page)).to_contain_text("head 3: 2 · big looks at 1 · one")
     expect(legend).to_be_visible()
+
+
+def test_a_weight_is_followed_to_the_tab_that_shows_how_it_is_made(page, server):
+    page.goto(f"{server}/?tab=Shapes")
+    expect(page.get_by_role("tab", name="Shapes")).to_have_attribute("aria-selected", "true")
+    page.get_by_role("button", name="How is it made?").press("Enter")
+    expect(page.get_by_role("tab", name="One weight")).to_have_attribute("aria-selected", "true")
+    expect(page.locator(".chain")).to_be_in_viewport()
+    expect(page).not_to_have_url(re.compile("tab="))  # the default
+
+
+def bottom(page: Page, selector: str) -> float:
+    return max(box["y"] + box["height"] for one in page.locator(selector).all() if (box := one.bounding_box()))
+
+
+LONG = "once upon a time there was a little girl named lily who liked to play with her red ball outside"
+
+
+@pytest.mark.parametrize("prompt", ["the little dog saw a", LONG, f"{LONG} and {LONG} and {LONG}"])
+@pytest.mark.parametrize("heads", ["4", "16"])
+def test_strip_answer_squares_and_next_words_fit_the_first_screen(browser, server, prompt, heads):
+    for size, present in (((1366, 768), "false"), ((1280, 720), "true")):
+        context = browser.new_context(viewport={"width": size[0], "height": size[1]})
+        page = context.new_page()
+        page.goto(f"{server}/?prompt={prompt.replace(' ', '+')}&model={heads}&present={present}")
+        expect(page.locator(".strip .name").first).to_be_visible()
+        settled(page)
+        for part in (".strip", ".answer", ".square canvas", ".plot .picked", ".next"):
+            assert bottom(page, part) <= size[1], f"{part} at {size}"
+        context.close()
+
+
+def test_in_a_long_prompt_the_chosen_words_stand_at_the_edges_of_the_square(page, server):
+    page.goto(f"{server}/?prompt={(LONG + ' and ' + LONG).replace(' ', '+')}&query=4+·+time&key=2+·+upon&head=3")
+    expect(page.locator(".rows bdi:not(:empty)")).to_have_text(["time"])
+    expect(page.locator(".columns bdi:not(:empty)")).to_have_text(["upon"])

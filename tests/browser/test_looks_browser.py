@@ -132,3 +132,26 @@ def test_nothing_moves_while_a_word_is_typed(desk, title):
     settled(desk)
     desk.wait_for_timeout(1000)  # what follows the words
     assert desk.evaluate("window.shifts.reduce((a, b) => a + b, 0)") < 0.1  # "good" by that measure
+
+
+@pytest.mark.parametrize("late", ["BidiComponent", "Html"])
+def test_what_the_browser_fetches_late_moves_no_control_under_a_press(browser, server, late):
+    """Streamlit fetches each kind of element once it is needed; until then a grey bar has its place."""
+    context = browser.new_context(viewport={"width": 1366, "height": 768})
+    page = context.new_page()
+    waiting = []
+    page.route(f"**/{late}.*.js", lambda route: waiting.append(route))
+    page.goto(f"{server}/generate")
+    controls = [page.get_by_role("button", name="Write"), page.locator(".st-key-model"), page.locator(".st-key-seed")]
+    for control in controls:
+        expect(control).to_be_visible()
+    settled(page)
+    expect(page.get_by_role("radio", name="47")).to_be_visible()
+    before = [control.bounding_box() for control in controls]
+    assert waiting, f"nothing of {late} was fetched"
+    for route in waiting:
+        route.continue_()
+    expect(page.get_by_role("button", name="Copy link")).to_be_visible()
+    expect(page.locator(".story")).to_be_visible()
+    assert [control.bounding_box() for control in controls] == before
+    context.close()

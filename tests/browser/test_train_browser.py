@@ -74,12 +74,19 @@ def test_two_quick_presses_start_one_run_that_can_be_left_stopped_opened_and_dow
     before = updates(page)
     wait_until(page, lambda: updates(page) > before, "the run that went on meanwhile")
 
-    wait_until(page, lambda: page.locator(".st-key-heatmaps .js-plotly-plot").count() == 1, "the heads")
+    wait_until(page, lambda: page.locator(".square canvas").count() == 4, "the heads")
     button(page, "Stop").click()
     expect(page.get_by_text(re.compile("Stopped after [0-9,]+ of 6,000 updates"))).to_be_visible()
     expect(button(page, "Train")).to_be_enabled()
     expect(page.get_by_text("How good is it?")).to_be_visible()
     loss = re.search(r"validation loss of ([\d.]+)", page.get_by_text("All lines are scored").inner_text())[1]
+
+    expect(page.locator(".strip")).to_have_count(1)
+    page.locator(".strip .name", has_text="head 2").click()
+    expect(page.locator(".answer")).to_contain_text("head 2: ")
+    page.get_by_text("Colours and more").click()
+    page.locator("select[data-focus=scale]").select_option("even")
+    expect(page.locator(".heads .legend")).to_contain_text("against looking evenly")
 
     slider = page.get_by_role("slider", name="After so many updates")
     slider.press("Home")

@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
 const folder = process.env.WORDLM_FIXTURES;
-if (folder === undefined) throw new Error("run by pytest tests/test_browser_forward.py tests/test_browser_tokenizer.py");
+if (folder === undefined) throw new Error("run by pytest: see package.json");
 
 export function readJson(name) {
   return JSON.parse(readFileSync(join(folder, name), "utf8"));

@@ -47,8 +47,12 @@ class Screen:
 
     @property
     def picture(self) -> dict:
-        """What the heads' picture is given to draw, its rows as (panes, n, n), NaN above the diagonal."""
-        data = json.loads(next(e.proto.json for e in self.app.get("bidi_component") if e.key == "heads"))
+        """What the heads' picture is given to draw."""
+        return self.picture_of("heads")
+
+    def picture_of(self, key: str) -> dict:
+        """What one of several is given, its rows as (panes, n, n), NaN above the diagonal."""
+        data = json.loads(next(e.proto.json for e in self.app.get("bidi_component") if e.key == key))
         n = len(data["words"])
         lower = np.tril_indices(n)
         rows = np.full((len(data["heads"]), n, n), np.nan)

@@ -109,3 +109,16 @@ def test_another_model_is_offered_as_b_at_first(open_page, model):
 @pytest.mark.parametrize("params", [{"b": "7"}, {"b_seed": "x"}, {"query": "44"}])
 def test_a_link_with_nonsense_falls_back(open_page, params):
     assert len(open_page("compare", **params).table("Surprisal of each typed word"))
+
+
+def test_one_head_stands_beside_four_and_their_mean_in_one_picture(open_page, details):
+    picture = open_page("compare", compared="One head and four", query="6 · red", scale="even").picture_of("blend")
+    assert [pane["title"] for pane in picture["heads"]] == [
+        *("one head", "head 1", "head 2", "head 3", "head 4", "mean of the four")
+    ]
+    assert (picture["scale"], picture["query"], picture["switches"], picture["next"]) == ("even", 6, False, [])
+    one = details("a little dog found a red", "attention_seed11")["weights"][0, -1, -7:]
+    four = details("a little dog found a red", "multihead_seed11")["weights"][:, -1, -7:]
+    np.testing.assert_allclose(picture["rows"][0, 6, :7], one, atol=1e-6)
+    np.testing.assert_allclose(picture["rows"][1:5, 6, :7], four, atol=1e-6)
+    np.testing.assert_allclose(picture["rows"][5, 6, :7], four.mean(0), atol=1e-6)

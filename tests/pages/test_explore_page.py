@@ -72,12 +72,14 @@ def test_heads_are_switched_off_without_leaving_and_the_next_words_say_what_they
         on = torch.tensor([True, False, False, True])
         after = model.forward_details(ids, heads_on=on)["logits"][0].softmax(-1)
     assert [head["on"] for head in picture["heads"]] == [True, False, False, True]
-    assert picture["off"] == "head 2 and head 3"
+    assert picture["off"] == "heads 2 and 3"
     for word in picture["next"]:
         place = vocab.itos.index(word["word"])
         assert word["before"] == pytest.approx(before[place].item(), abs=1e-6)
         assert word["after"] == pytest.approx(after[place].item(), abs=1e-6)
-    assert max(word["after"] for word in picture["next"]) == pytest.approx(after.max().item(), abs=1e-6)
+    chances = [word["after"] for word in picture["next"]]
+    assert chances[0] == pytest.approx(after.max().item(), abs=1e-6)
+    assert chances == sorted(chances, reverse=True)
 
 
 def number(written: str) -> float:
@@ -329,6 +331,8 @@ def test_the_mlp_says_that_it_has_no_heads_and_still_predicts(open_page):
     screen = open_page(model="MLP")
     assert "The MLP has no attention" in screen.app.info[0].value
     assert len(screen.app.get("plotly_chart")) == 1
+    assert "Next word after hat" in screen.text
+    assert "so it has no weight to follow" in open_page(model="MLP", tab="One weight").text
     assert (
         open_page(model="MLP", tab="Next words")
         .table("The ten likeliest next words")["probability"]

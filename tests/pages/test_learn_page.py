@@ -195,8 +195,8 @@ def test_a_chapter_shows_an_own_model_with_its_own_words(open_page, number):
     screen = open_page("train", "the dog found a ball", **(FAST | {"words": "its own", "steps": "2"}))
     train(screen)
     screen.app.switch_page("pages/learn.py").run()
-    screen.app.segmented_control(key="model").set_value("own 1").run()
     screen.app.button_group(key="chapter").set_value(str(number)).run()
+    screen.app.segmented_control(key="model").set_value("own 1").run()
     assert not screen.app.exception
     assert "This page cannot be shown" not in screen.text
 
@@ -362,3 +362,19 @@ def test_the_menu_names_the_chapters_and_the_link_keeps_their_numbers(open_page)
     menu.set_value("2").run()
     assert screen.address == {"chapter": ["2"]}
     assert "2. Split, attend, concatenate" in screen.text
+
+
+USED = {"5": {"model", "seed"}, "6": {"prompt", "model", "seed"}, "7": {"model", "seed"}}
+
+
+@pytest.mark.parametrize("chapter", [str(number) for number in range(1, 10)])
+def test_a_chapter_has_those_of_the_shared_controls_that_it_reads_and_no_others(open_page, chapter):
+    app = open_page("learn", chapter=chapter).app
+    drawn = {one.key for one in (*app.text_input, *app.button_group)} & {"prompt", "model", "seed"}
+    assert drawn == USED.get(chapter, set())
+
+
+@pytest.mark.parametrize("part", ["quiz", "glossary"])
+def test_quiz_and_glossary_have_none_of_the_shared_controls(open_page, part):
+    app = open_page("learn", part=part).app
+    assert not {one.key for one in (*app.text_input, *app.button_group)} & {"prompt", "model", "seed"}

@@ -16,11 +16,17 @@ def stored():
     return read_json(ARTIFACTS / "heads" / "ablation.json")["checkpoints"]
 
 
+def switch_off(screen, *heads: str) -> None:
+    """Switch these heads off, and all others on: a pill is lit where a head is on."""
+    pills = screen.app.button_group(key="not_off")
+    pills.set_value([option for option in pills.options if option not in heads]).run()
+
+
 @pytest.mark.parametrize("off", [(), (0,), (1, 3), (0, 1, 2, 3)])
 @pytest.mark.parametrize("fill", ["zero", "mean"])
 def test_next_word_and_losses_are_those_of_the_plain_forward(open_page, bundled, vocab, stored, off, fill):
     screen = open_page("switch_off")
-    screen.app.button_group(key="off").set_value([str(head + 1) for head in off]).run()
+    switch_off(screen, *(str(head + 1) for head in off))
     screen.app.button_group(key="fill").set_value(fill).run()
     assert not screen.app.exception
     model = bundled("multihead_seed11")
@@ -76,7 +82,7 @@ def test_the_mlp_has_no_head_to_switch_off(open_page):
 
 def test_heads_that_a_smaller_model_lacks_are_forgotten(open_page):
     screen = open_page("switch_off", model="8")
-    screen.app.button_group(key="off").set_value(["7", "8"]).run()
+    switch_off(screen, "7", "8")
     screen.app.button_group(key="model").set_value("2").run()
     assert not screen.app.exception
     assert len(screen.table("What each head is worth")) == 2
@@ -110,7 +116,7 @@ def test_with_no_head_off_the_page_says_so_and_never_without_no_head(open_page):
 
 def test_what_is_off_on_explore_is_off_here_at_first(open_page):
     assert "without head 2" in open_page("switch_off", without="2").text
-    assert "without heads 1, 3" in open_page("switch_off", without="2", off=["1", "3"]).text
+    assert "without heads 1 and 3" in open_page("switch_off", without="2", off=["1", "3"]).text
 
 
 @pytest.mark.parametrize(("model", "name"), [("4", "multihead_seed11"), ("8", "multihead_h8_seed11")])
@@ -143,3 +149,23 @@ def test_the_take_away_holds_every_table_and_picture_of_the_page(open_page):
     tables, figures = view.collect(words, losses, (0,), checkpoint("4", 11), encode_prompt(PROMPT, vocabulary()).ids)
     assert len(tables) == len(screen.app.dataframe) == 4
     assert len(figures) == len(screen.app.get("plotly_chart")) == 3
+
+
+def test_a_lit_pill_is_a_head_that_is_on_and_the_address_names_those_that_are_off(open_page):
+    screen = open_page("switch_off", off=["2"])
+    assert screen.app.button_group(key="not_off").value == ["1", "3", "4"]
+    switch_off(screen, "1", "3", "4")
+    assert screen.address["off"] == ["1", "3", "4"]
+    assert "without heads 1, 3 and 4" in screen.text
+    screen.app.switch_page("pages/benchmark.py").run()
+    screen.app.switch_page("pages/switch_off.py").run()
+    assert screen.app.button_group(key="not_off").value == ["2"]
+
+
+def test_the_words_that_fall_and_rise_most_are_named_with_both_probabilities(open_page):
+    screen = open_page("switch_off", off=["2"])
+    words = screen.table("Probabilities of the next words")
+    fallen, risen = words.loc[words["change"].idxmin()], words.loc[words["change"].idxmax()]
+    said = screen.text.replace("<bdi>", "").replace("</bdi>", "").replace("“", "").replace("”", "")
+    assert f"Without head 2, <b>{fallen['word']}</b> falls most, from {fallen['before']:.3f} to" in said
+    assert f"<b>{risen['word']}</b> rises most, from" in said and f"to {risen['after']:.3f}. The likeliest" in said

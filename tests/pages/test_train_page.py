@@ -81,7 +81,7 @@ def test_the_replay_shows_the_weights_after_the_chosen_updates(open_train):
     job = train(screen)
     for step in (0, 10, 20):
         screen.app.select_slider(key="replay").set_value(step).run()
-        shown = array(screen.figure("heatmaps")["data"][1]["z"])
+        shown = screen.picture["rows"][1]
         lower = np.tril_indices(len(shown))
         np.testing.assert_allclose(shown[lower], job.weights[step][1][lower], atol=1e-6)
         assert f"After {step} updates." in screen.text
@@ -347,7 +347,7 @@ def test_where_validation_rises_the_kept_step_is_what_is_shown_first(open_train)
     screen, job = overfitted(open_train)
     kept, last = job.result["selected_step"], job.history[-1]
     assert kept < last.step == 60
-    shown = array(screen.figure("heatmaps")["data"][1]["z"])
+    shown = screen.picture["rows"][1]
     lower = np.tril_indices(len(shown))
     assert screen.app.select_slider(key="replay").value == kept
     np.testing.assert_allclose(shown[lower], job.weights[kept][1][lower], atol=1e-6)
@@ -474,4 +474,4 @@ def test_the_curve_of_old_gives_way_to_the_visitor_s_own_which_can_be_taken_alon
     train(screen)
     assert not any(e.key == "expected" for e in screen.app.get("plotly_chart"))
     labels = [b.proto.label for b in screen.app.get("download_button")]
-    assert labels[-2:] == ["Tables (CSV, zipped)", "Report (one HTML file)"]
+    assert labels[-3:] == ["Tables (CSV, zipped)", "Picture (SVG)", "Report (one HTML file)"]

@@ -135,7 +135,7 @@ PARAMETERS: dict[str, Parameter] = {
     "key": OneOf(None, LARGEST),
     "head": OneOf(None, "1"),
     "without": Several(()),
-    "form": OneOf(("cells", "lines", "model"), "cells"),
+    "form": OneOf(("model", "cells", "lines"), "model"),
     "beside": OneOf(None, ""),
     "scale": OneOf(get_args(Scale), get_args(Scale)[0]),
     "first": OneOf(get_args(FirstToken), "shown"),
@@ -145,6 +145,7 @@ PARAMETERS: dict[str, Parameter] = {
     "note": Text("", "all of the line above the picture"),
     "word": Text(),
     "b_head": OneOf(None, "1"),
+    "pane": OneOf(tuple("123456"), "1"),
     "compared": OneOf(("Surprise", "One head and four", "Across seeds", "In numbers"), "Surprise"),
     "b": OneOf(None, "1"),
     "b_seed": OneOf(SEEDS, SEEDS[0]),
@@ -225,7 +226,7 @@ PARAMETERS: dict[str, Parameter] = {
 """Each parameter by its name in the URL, which is also the key of its control."""
 
 
-_VIEW, _LINK, _DRAWN, _SEEN, _PAGE = "view", "link", "drawn", "seen", "page"
+_VIEW, _LINK, _DRAWN, _SEEN, _PAGE, _ARRIVED = "view", "link", "drawn", "seen", "page", "arrived"
 
 
 @dataclass
@@ -252,12 +253,23 @@ def dropdown(name: str, label: str, options: Sequence[Any] | None = None, **more
 
 def pills(name: str, label: str, options: Sequence[Any], default: Sequence[Any], **more: Any) -> list[Any]:
     """Draw pills of which any number may be chosen."""
-    _begin(name, list(default))
-    lost = [choice for choice in st.session_state[name] if choice not in options]
-    if lost:
-        _leave_out(name, lost[0])
-        st.session_state[name] = [choice for choice in st.session_state[name] if choice in options] or list(default)
+    _begin_several(name, options, default)
     return _set(name, st.pills(label, options, selection_mode="multi", key=name, **more))
+
+
+def switches(name: str, label: str, options: Sequence[Any], default: Sequence[Any], **more: Any) -> list[Any]:
+    """Draw pills that are lit where a thing is on; return, and keep in the address, those that are off."""
+    _begin_several(name, options, default)
+    lit = f"not_{name}"
+    on = [option for option in options if option not in st.session_state[name]]
+    if st.session_state.get(lit) != on:
+        st.session_state[lit] = on
+
+    def pressed() -> None:
+        choose(name, [option for option in options if option not in st.session_state[lit]])
+
+    st.pills(label, options, selection_mode="multi", key=lit, on_change=pressed, **more)
+    return _set(name, st.session_state[name])
 
 
 def stops(name: str, label: str, *, place: Any = st, **more: Any) -> Any:
@@ -345,6 +357,15 @@ def _begin(name: str, default: Any = None) -> Parameter:
     return declared
 
 
+def _begin_several(name: str, options: Sequence[Any], default: Sequence[Any]) -> None:
+    """Begin as `_begin`, without choices that are not offered."""
+    _begin(name, list(default))
+    lost = [choice for choice in st.session_state[name] if choice not in options]
+    if lost:
+        _leave_out(name, lost[0])
+        st.session_state[name] = [choice for choice in st.session_state[name] if choice in options] or list(default)
+
+
 def _offer(name: str, options: Sequence[Any] | None, default: Any) -> Sequence[Any]:
     """Return what a control offers; a choice that is not among it gives way to the default, chosen by name.
 
@@ -370,6 +391,11 @@ def chosen(name: str) -> Any:
     return st.session_state[_VIEW].get(name, PARAMETERS[name].default)
 
 
+def is_default(name: str) -> bool:
+    """Whether neither a link nor the visitor has set a parameter to anything else."""
+    return chosen(name) == PARAMETERS[name].default
+
+
 def settle(name: str, options: Sequence[Any]) -> Any:
     """Return what a parameter is set to, its default where that is not among `options`. For a control not drawn."""
     if chosen(name) not in options:
@@ -390,10 +416,16 @@ def _set(name: str, value: Any) -> Any:
 _PLACE, _NOT_CARRIED = "link_place", "not_carried"
 
 
+def arrived() -> bool:
+    """Whether this is the first run on this page since the visitor came to it."""
+    return st.session_state[_ARRIVED]
+
+
 def read_link(page: str) -> None:
     """Begin a run of `page`; on a visitor's first one read the link. What does not fit is named and left out."""
     state = st.session_state
-    if state.get(_PAGE) != page:
+    state[_ARRIVED] = state.get(_PAGE) != page
+    if state[_ARRIVED]:
         state[_SEEN] = set()
     state[_PLACE], state[_PAGE], state[_DRAWN], state[_NOT_CARRIED] = st.container(), page, {}, []
     if _VIEW not in state:

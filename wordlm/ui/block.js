@@ -214,7 +214,7 @@ function createBlock(root) {
   function forms() {
     return element("fieldset", {}, [
       element("legend", { textContent: "See it as" }),
-      ...Object.entries({ cells: "cells", lines: "lines", model: "the whole model" }).map(([form, text]) =>
+      ...Object.entries({ model: "the whole model", cells: "cells", lines: "lines" }).map(([form, text]) =>
         element("button", { type: "button", textContent: text, aria: { pressed: form === "model" }, data: { focus: `form-${form}` }, onclick: () => send({ form }) })),
     ]);
   }

@@ -177,11 +177,13 @@ def take_away(
     checkpoints: list[Checkpoint],
     collect: Callable[[], Collected],
     more: Callable[[], None] = lambda: None,
+    *,
+    picture: Callable[[], str] | None = None,
 ) -> None:
     """Draw the buttons that take a view along, once a page, at its end; `more` draws further ones in their row.
 
-    `file` is the stem of the files' names, see `file_stem`; `collect` is called on the press alone, where there is no
-    session to ask.
+    `file` is the stem of the files' names, see `file_stem`; `collect` and `picture`, which returns the heads' squares
+    as SVG, are called on the press alone, where there is no session to ask.
     """
     with st.container(key="take_away", horizontal=True, vertical_alignment="center"):
         st.markdown("**Take away**", width="content")
@@ -194,9 +196,21 @@ def take_away(
             on_click="ignore",
             icon=":material/table:",
         )
+        if picture is not None:
+            st.download_button(
+                "Picture (SVG)",
+                lambda: picture().encode(),
+                f"{file}.svg",
+                "image/svg+xml",
+                key="picture",
+                on_click="ignore",
+                icon=":material/image:",
+            )
         st.download_button(
             "Report (one HTML file)",
-            lambda: html_report(title, text, checkpoints, *collect(), today=datetime.date.today()).encode(),
+            lambda: html_report(
+                title, text, checkpoints, *collect(), picture() if picture else "", today=datetime.date.today()
+            ).encode(),
             f"{file}.html",
             "text/html",
             key="report",

@@ -35,11 +35,13 @@ from wordlm.ui.resources import (
 
 @dataclass(frozen=True)
 class Chapter:
-    """A chapter's name in the menu, its title, which is its question or idea, and what draws it."""
+    """A chapter's name in the menu, its title, which is its question or idea, what draws it, and what that reads."""
 
     name: str
     title: str
     draw: Callable[[Choice], None]
+    uses: tuple[str, ...] = ()
+    """Of the shared controls: "prompt", "model", "seed"."""
 
 
 def _with_heads(choice: Choice) -> tuple[Checkpoint, EncodedPrompt]:
@@ -558,9 +560,9 @@ CHAPTERS = (
     Chapter("Split", "Split, attend, concatenate", split),
     Chapter("One vector", "Two heads from one vector", one_vector),
     Chapter("Two patterns", "Two heads, two patterns", two_patterns),
-    Chapter("Message", "From Q, K, V to a message", message),
-    Chapter("Built-in layer", "The built-in layer", built_in),
-    Chapter("Not modules", "Heads are not modules", not_modules),
+    Chapter("Message", "From Q, K, V to a message", message, ("model", "seed")),
+    Chapter("Built-in layer", "The built-in layer", built_in, ("prompt", "model", "seed")),
+    Chapter("Not modules", "Heads are not modules", not_modules, ("model", "seed")),
     Chapter("Cost", "What do many heads cost?", cost),
     Chapter("Loss", "Reading a loss", reading_a_loss),
 )

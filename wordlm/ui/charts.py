@@ -12,12 +12,8 @@ from wordlm.ui.escape import for_plotly, shortened
 from wordlm.ui.figure import PlainFigure
 
 Scale = Literal["root", "even", "absolute", "per view", "logarithmic"]
-"""What a colour says of a weight: see `SCALES` in `heads.js`, the first is the default."""
+"""What a colour says of a weight: see `SCALES` in `heads.js` and `squares.py`, the first is the default."""
 FirstToken = Literal["shown", "left out", "left out, rest scaled up"]
-
-# Cividis is even in lightness for every kind of colour vision, and neither end vanishes on light or dark.
-WEIGHT_COLOURS = "Cividis"
-LOG_FLOOR = 1e-4
 
 # Okabe and Ito (2008), without black; from the eighth head on the same hues darker, from the fifteenth lighter.
 _HUES = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#B8A800")
@@ -42,87 +38,8 @@ ACCENT = "#1F78C1"
 SECOND = "#D55E00"
 MARGIN_UNDER_LEGEND = {"l": 8, "r": 8, "t": 28, "b": 8}
 LEGEND_ABOVE = {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0}
-PANELS_A_ROW = 4
-PANEL_PIXELS = 230
-LARGE_PANEL_PIXELS = 320
-GAP_PIXELS = 30
-LABEL_PIXELS = 14
 ASTRAY = 4.0
 """So many times the first loss is far above it."""
-
-
-def weight_heatmaps(
-    weights: np.ndarray,
-    labels: tuple[str, ...],
-    heads: list[int],
-    *,
-    scale: Scale,
-    query: int,
-) -> go.Figure:
-    """Draw one heatmap a head, all on one colour scale; row = query, column = key, masked cells empty.
-
-    `weights` (H, n, n); `labels` (n,) all different, since they are the categories of the axes; `heads` the
-    heads to draw, from 0; `query` the row to mark.
-    """
-    n = len(labels)
-    names = [for_plotly(label) for label in labels]
-    columns = min(PANELS_A_ROW, len(heads))
-    rows = -(-len(heads) // columns)
-    panel = PANEL_PIXELS if columns > 2 else LARGE_PANEL_PIXELS
-    inner_height = rows * panel + (rows - 1) * GAP_PIXELS
-    gap = 1 if n <= 24 else 0  # between cells
-    label_step = -(-n * LABEL_PIXELS // panel)
-    shown = np.where(np.tril(np.ones((n, n), bool)), weights[heads], np.nan)
-    # The first row has one key and weight 1 in every prompt; it would set the largest everywhere.
-    colour_axis = _colour_axis(shown[:, 1:], scale)
-    values = np.log10(np.maximum(shown, LOG_FLOOR)) if scale == "logarithmic" else shown
-
-    traces, layout = [], {}
-    for place, head in enumerate(heads):
-        row, column = divmod(place, columns)
-        axis = "" if place == 0 else str(place + 1)
-        x0, x1 = _panel(column, columns, gap=0.02)
-        y1, y0 = (1 - edge for edge in _panel(row, rows, gap=GAP_PIXELS / inner_height))
-        traces.append(
-            {
-                "type": "heatmap",
-                "x": names,
-                "y": names,
-                "z": values[place],
-                "customdata": shown[place],
-                "coloraxis": "coloraxis",
-                "xaxis": f"x{axis}",
-                "yaxis": f"y{axis}",
-                "xgap": gap,
-                "ygap": gap,
-                "hoverongaps": False,
-                "hovertemplate": f"head {head + 1}: <b>%{{y}}</b> looks at <b>%{{x}}</b>"
-                "<br>weight %{written(customdata, 3)}<extra></extra>",
-            }
-        )
-        lowest = place + columns >= len(heads)
-        layout[f"xaxis{axis}"] = {"domain": [x0, x1], "anchor": f"y{axis}"} | {
-            "constrain": "domain",
-            "constraintoward": "left",
-        }
-        layout[f"xaxis{axis}"] |= _axis(labels, label_step, "key (looked at)" if lowest else None)
-        square = {"scaleanchor": f"x{axis}", "constrain": "domain", "constraintoward": "top"}
-        layout[f"yaxis{axis}"] = {"domain": [y0, y1], "anchor": f"x{axis}", "autorange": "reversed"} | square
-        layout[f"yaxis{axis}"] |= _axis(labels, label_step, "query (looks)" if column == 0 else None)
-    layout["annotations"] = [_head_title(head, layout, place) for place, head in enumerate(heads)]
-    layout["shapes"] = [_query_mark(place, query) for place in range(len(heads))]
-    return go.Figure(
-        {
-            "data": traces,
-            "layout": layout
-            | {
-                "coloraxis": colour_axis,
-                "height": inner_height + 100,
-                "margin": {"l": 8, "r": 8, "t": 28, "b": 8},
-                "hoverlabel": {"align": "left"},
-            },
-        },
-    )
 
 
 def next_word_bars(words: pd.DataFrame) -> PlainFigure:
@@ -225,101 +142,6 @@ def cosine_heatmap(matrix: np.ndarray, title: str) -> PlainFigure:
     axis = {"title": {"text": title}, "fixedrange": True, "showgrid": False, "zeroline": False, "constrain": "domain"}
     layout = {"xaxis": axis, "yaxis": axis | {"autorange": "reversed", "scaleanchor": "x"}, "height": 440}
     return PlainFigure([trace], layout | {"margin": {"l": 8, "r": 8, "t": 8, "b": 8}})
-
-
-def _colour_axis(shown: np.ndarray, scale: Scale) -> dict:
-    """Return the colour axis for the weights `shown` and, beside its bar, what the colours mean."""
-    bar = {"thickness": 12, "title": {"side": "right"}, "outlinewidth": 0}
-    bar |= {"lenmode": "pixels", "len": PANEL_PIXELS, "y": 1, "yanchor": "top"}
-    if scale == "logarithmic":
-        ticks = [-4, -3, -2, -1, 0]
-        bar |= {"tickvals": ticks, "ticktext": ["≤ 0.0001", "0.001", "0.01", "0.1", "1"]}
-        bar["title"] |= {"text": "weight, logarithmic"}
-        return {"colorscale": WEIGHT_COLOURS, "cmin": -4, "cmax": 0, "colorbar": bar}
-    largest = 1.0 if scale == "absolute" or not np.isfinite(shown).any() else float(np.nanmax(shown))
-    span = "0 to 1" if scale == "absolute" else f"0 to {written(largest, 3)}, the largest"
-    bar["title"] |= {"text": f"weight, {span}"}
-    return {"colorscale": WEIGHT_COLOURS, "cmin": 0, "cmax": largest, "colorbar": bar}
-
-
-def _panel(place: int, count: int, gap: float) -> tuple[float, float]:
-    width = (1 - gap * (count - 1)) / count
-    return place * (width + gap), place * (width + gap) + width
-
-
-def _axis(labels: tuple[str, ...], step: int, title: str | None) -> dict:
-    """Return a category axis with every `step`-th label, or with none where it has no title."""
-    return {
-        "type": "category",
-        "title": {"text": title, "standoff": 6} if title else None,
-        "showticklabels": title is not None,
-        "tickmode": "array",
-        "tickvals": [for_plotly(label) for label in labels[::step]],
-        "ticktext": [for_plotly(shortened(label)) for label in labels[::step]],
-        "showgrid": False,
-        "zeroline": False,
-        "fixedrange": True,
-        "automargin": True,
-        "ticks": "",
-    }
-
-
-def _head_title(head: int, layout: dict, place: int) -> dict:
-    axis = "" if place == 0 else str(place + 1)
-    return {
-        "text": f'<span style="color:{head_hue(head)}">■</span> head {head + 1}',
-        "x": layout[f"xaxis{axis}"]["domain"][0],
-        "y": layout[f"yaxis{axis}"]["domain"][1],
-        "xref": "paper",
-        "yref": "paper",
-        "xanchor": "left",
-        "yanchor": "bottom",
-        "showarrow": False,
-    }
-
-
-def _query_mark(place: int, query: int) -> dict:
-    axis = "" if place == 0 else str(place + 1)
-    return {
-        "type": "rect",
-        "xref": f"x{axis}",
-        "yref": f"y{axis}",
-        "x0": -0.5,
-        "x1": query + 0.5,
-        "y0": query - 0.5,
-        "y1": query + 0.5,
-        "line": {"color": "#E4572E", "width": 2},
-    }
-
-
-def row_heatmap(rows: pd.DataFrame, scale: Scale) -> go.Figure:
-    """Draw the weights of one query, a line for each head: index = head, columns = key labels."""
-    values = rows.to_numpy(float)
-    keys = [for_plotly(label) for label in rows.columns]
-    heads = [for_plotly(name) for name in rows.index]
-    shown = np.log10(np.maximum(values, LOG_FLOOR)) if scale == "logarithmic" else values
-    trace = {
-        "type": "heatmap",
-        "x": keys,
-        "y": heads,
-        "z": shown,
-        "customdata": values,
-        "coloraxis": "coloraxis",
-        "xgap": 1 if len(keys) <= 20 else 0,
-        "ygap": 2,
-        "hovertemplate": "%{y} looks at <b>%{x}</b><br>weight %{customdata:.3~g}<extra></extra>",
-    }
-    step = -(-len(keys) // 40)
-    layout = {
-        "coloraxis": _colour_axis(values, scale),
-        "xaxis": _axis(tuple(rows.columns), step, "key (looked at)"),
-        "yaxis": _axis(tuple(rows.index), 1, "head") | {"autorange": "reversed"},
-        "height": max(300, 110 + 26 * len(heads)),
-        "margin": {"l": 8, "r": 8, "t": 8, "b": 8},
-    }
-    # A head's name must stay whole, unlike a very long word.
-    layout["yaxis"] |= {"ticktext": heads, "tickvals": heads}
-    return go.Figure({"data": [trace], "layout": layout})
 
 
 def matrix_heatmap(matrix: pd.DataFrame, *, rows: str, columns: str, unit: str) -> PlainFigure:

@@ -1,5 +1,8 @@
 """What the Compare page draws: a head of each of two models, their difference, and heads matched across seeds."""
 
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
@@ -12,15 +15,16 @@ from wordlm.numbers import signed, written
 from wordlm.results import mean_interval, paired_differences
 from wordlm.scoring import score_words
 from wordlm.text import EncodedPrompt
-from wordlm.ui import charts, controls
+from wordlm.ui import address, charts, controls
 from wordlm.ui.blocks import Collected, picture_over_numbers
+from wordlm.ui.charts import head_hue
 from wordlm.ui.escape import for_html, label_html, word_html
 from wordlm.ui.glossary import say
-from wordlm.ui.heads import Look, Pane, heads_picture
+from wordlm.ui.heads import Look, Pane, heads_picture, panes_of
 from wordlm.ui.resources import Checkpoint
 
-HUES = ("#0072B2", "#D55E00")
-"""Of A and of B."""
+HUES, MEAN_HUE = ("#0072B2", "#D55E00"), head_hue(6)
+"""Of A and of B; of the mean of four heads, which is the hue of none of them."""
 
 
 def say_how_they_differ(
@@ -55,30 +59,33 @@ def _over_the_test_set(a: Checkpoint, b: Checkpoint, comparison: dict) -> str:
     ).replace(" heads expects", " heads expect")
 
 
-def two_heads(
-    prompt: EncodedPrompt,
-    rows: list[np.ndarray],
-    heads: tuple[int, int],
-    models: tuple[Checkpoint, Checkpoint],
-    query: int,
-    words: pd.DataFrame,
-    look: Look,
-) -> None:
-    """Draw a head of A, a head of B, as equal squares, and their signed difference."""
+def panes_of_two(models: tuple[Checkpoint, Checkpoint], heads: tuple[int, int]) -> list[Pane]:
+    """Return the panes of a head of A, a head of B, and their signed difference."""
     titles = [
         f"{name}: {one.title}" + (f", head {head + 1}" if one.heads > 1 else "")
         for name, one, head in zip("AB", models, heads, strict=True)
     ]
     panes = [Pane(title, hue) for title, hue in zip(titles, HUES, strict=True)]
-    heads_picture(
-        prompt,
-        np.stack([*rows, rows[0] - rows[1]]),
-        [*panes, Pane("A − B", HUES[0], negative=HUES[1])],
-        look,
-        words.head(8),
-        lambda came: controls.choose_in_picture(prompt, {k: v for k, v in came.items() if k != "head"}),
-        compared=True,
-    )
+    return [*panes, Pane("A − B", HUES[0], negative=HUES[1])]
+
+
+def with_difference(rows: list[np.ndarray]) -> np.ndarray:
+    """Return the rows of A, those of B, and their difference."""
+    return np.stack([*rows, rows[0] - rows[1]])
+
+
+def one_and_four(prompt: EncodedPrompt, one: np.ndarray, four: np.ndarray, look: Look) -> None:
+    """Draw the rows of one head, of four heads, and the mean of the four, each (n, n) or (4, n, n)."""
+    panes = [Pane("one head", HUES[1]), *panes_of(len(four)), Pane("mean of the four", MEAN_HUE)]
+    pane = int(address.held("pane")) - 1
+
+    def chosen(came: dict[str, Any]) -> None:
+        if isinstance(place := came.pop("head", None), int):
+            address.choose("pane", str(place + 1))
+        controls.choose_in_picture(prompt, came)
+
+    rows = np.concatenate([one[None], four, four.mean(0, keepdims=True)])
+    heads_picture(prompt, rows, panes, replace(look, head=pane), chosen, key="blend")
 
 
 def next_words_of_two(words: pd.DataFrame, names: list[str]) -> go.Figure:
@@ -94,7 +101,6 @@ def collected(
     reading: EncodedPrompt,
     word_ids: tuple[int, ...],
     words: pd.DataFrame,
-    scale: charts.Scale,
 ) -> Collected:
     """Return the tables and figures of the view; it runs on a press, where there is no session to ask."""
     losses = {name: score_words(model, word_ids, first=prompt.first_word).losses for name, (_, model) in models.items()}
@@ -105,8 +111,7 @@ def collected(
     }
     seen = {name: inspect_ids(model, reading.ids) for name, (one, model) in models.items() if one.heads}
     if seen:
-        tables["Weights of the chosen query"] = weights = weight_table(seen, reading)
-        figures["Weights of the chosen query"] = charts.row_heatmap(weights.drop(columns="sum"), scale)
+        tables["Weights of the chosen query"] = weight_table(seen, reading)
     return tables, figures
 
 

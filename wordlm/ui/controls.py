@@ -13,7 +13,6 @@ from wordlm.numbers import count
 from wordlm.text import UNK, EncodedPrompt, Vocab, encode_prompt, tokenize, typed_words
 from wordlm.ui import address
 from wordlm.ui.address import LARGEST, LAST
-from wordlm.ui.charts import Scale
 from wordlm.ui.escape import for_markdown
 from wordlm.ui.glossary import explain, open_glossary
 from wordlm.ui.heads import Look
@@ -65,34 +64,48 @@ class Choice:
 
 
 def draw_shared_controls(uses: Collection[str]) -> DeltaGenerator:
-    """Draw those of prompt, model and seed that a page `uses`, in one row; return the place for the link."""
+    """Draw the row above every page, with those of prompt, model and seed that it `uses`; return the link's place.
+
+    On a phone all but the prompt is folded into one sheet, by `style.css`.
+    """
     with st.container(key="shared", horizontal=True, vertical_alignment="bottom", gap="small"):
-        if "prompt" in uses:
-            address.field(
-                "prompt",
-                "Prompt",
-                live="60ms",
-                help="The model reads the last 64 positions: the start mark and your words. It knows 4,000 words.",
-            )
-        if "model" in uses:
-            address.segments(
-                "model",
-                "Heads",
-                offered_models(),
-                help=f"How many attention heads share the model's width. All have the same "
-                f"{count(parameter_count('attention'))} parameters. The MLP has no attention. What you train on the "
-                "Train page joins them here.",
-            )
-        if "seed" in uses:
-            address.segments(
-                "seed",
-                "Seed",
-                help="The random start of the training. Seeds 29 and 47 are bundled for 1 and 4 heads.",
-            )
+        draw_prompt(uses)
+        folded = "Heads, seed and more" if "model" in uses else "Glossary, tour, link"
+        with st.container(key="fold"):
+            st.html(f'<details class="fold"><summary>{folded}</summary></details>')
+        draw_model(uses)
         if st.button("Glossary", key="glossary", type="tertiary", icon=":material/menu_book:"):
             open_glossary()
         tour_button()
         return st.container(width="content")
+
+
+def draw_prompt(uses: Collection[str]) -> None:
+    """Draw the prompt where it is used."""
+    if "prompt" in uses:
+        address.field(
+            "prompt",
+            "Prompt",
+            live="60ms",
+            help="The model reads the last 64 positions: the start mark and your words. It knows 4,000 words.",
+        )
+
+
+def draw_model(uses: Collection[str]) -> None:
+    """Draw those of model and seed that are used."""
+    if "model" in uses:
+        address.segments(
+            "model",
+            "Heads",
+            offered_models(),
+            help=f"How many attention heads share the model's width. All have the same "
+            f"{count(parameter_count('attention'))} parameters. The MLP has no attention. What you train on the "
+            "Train page joins them here.",
+        )
+    if "seed" in uses:
+        address.segments(
+            "seed", "Seed", help="The random start of the training. Seeds 29 and 47 are bundled for 1 and 4 heads."
+        )
 
 
 def shared_choice() -> Choice:
@@ -217,6 +230,8 @@ def choose_in_picture(prompt: EncodedPrompt, came: dict[str, Any]) -> None:
             address.choose(name, value)
             if name == "word":
                 address.choose("tab", "Next words")
+    if came.get("made"):
+        address.choose("tab", "One weight")
 
 
 def numbered(count: int) -> list[str]:
@@ -226,17 +241,7 @@ def numbered(count: int) -> list[str]:
 
 def choose_one_reading() -> bool:
     """Let the visitor see the matrices of one reading of the whole prompt instead of each word read as the last."""
-    return address.toggle("one_reading", "One reading of the whole prompt, as the course prints its matrices")
-
-
-def choose_scale() -> Scale:
-    """Let the visitor choose what the colours span; all heads of a view share it."""
-    return address.segments(
-        "scale",
-        "Colours",
-        help="Root: the square root of a weight, which shows also small ones. Even: against looking evenly. Absolute: "
-        "0 to 1. Per view: 0 to the largest weight shown. Logarithmic: 0.0001 to 1.",
-    )
+    return address.toggle("one_reading", "One reading of the whole prompt", help="As the course prints its matrices.")
 
 
 def choose_other_model(beside: Checkpoint) -> Checkpoint:

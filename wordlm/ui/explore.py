@@ -8,7 +8,7 @@ import streamlit as st
 
 from wordlm.arithmetic import WeightSteps
 from wordlm.head_measures import head_measures
-from wordlm.inspection import Inspection, Rows, inspect_ids, rows_of, shape_table, token_table, weight_table
+from wordlm.inspection import Inspection, Rows, inspect_ids, shape_table, token_table, weight_table
 from wordlm.models import CausalAttentionLM
 from wordlm.numbers import count, written
 from wordlm.starts import Example
@@ -25,29 +25,33 @@ ONE_READING = (
     "is nearly even. Only the last row is the same in both views. All else on this page is of the chosen word's "
     "own reading."
 )
+NAMED = 8
+"""Next words beside the picture."""
 _INVITED = "invited"
 MOST_NAMED = 16
 """Up to so many bars have room for their words below them."""
 
 
-def is_first_visit() -> bool:
-    """Whether the visitor has typed nothing and pressed no example yet, and came by no link with a prompt."""
-    return not st.session_state.get(_INVITED) and address.chosen("prompt") == address.PARAMETERS["prompt"].default
-
-
 def invite(examples: tuple[Example, ...]) -> None:
-    """Say to a new visitor what this is, and offer prompts worth pressing, until one was used."""
-    if not is_first_visit():
-        return
+    """Say to a new visitor what this is, and offer prompts worth pressing.
 
-    def press(text: str) -> None:
-        address.choose("prompt", text)
-        st.session_state[_INVITED] = True
+    It stays until the page is left, also once it was used: nothing below it moves, and another can be tried.
+    """
+    if address.arrived():
+        st.session_state[_INVITED] = address.is_default("prompt")
+    if not st.session_state[_INVITED]:
+        return
 
     with st.container(key="invitation", horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown("See what each attention head of a small language model looks at. Type, or try:", width="content")
         for example in examples:
-            st.button(example.title, on_click=press, args=[example.text], type="tertiary", help=example.text)
+            st.button(
+                example.title,
+                on_click=address.choose,
+                args=["prompt", example.text],
+                type="tertiary",
+                help=example.text,
+            )
 
 
 def say_odd_words(prompt: EncodedPrompt) -> None:
@@ -204,7 +208,6 @@ def collected(
     prompt: EncodedPrompt,
     reading: EncodedPrompt,
     words: pd.DataFrame,
-    scale: charts.Scale,
 ) -> blocks.Collected:
     """Return the tables and figures of the view; it runs on a press, where there is no session to ask."""
     tables, figures = {"Tokens": token_table(prompt), "Next words": words}, {}
@@ -214,10 +217,6 @@ def collected(
     if chosen in models:
         tables["How each head spreads its weights"] = head_measures(models[chosen], seen[chosen])
         tables["Shapes"] = shape_table(seen[chosen])
-        rows, query = rows_of(models[chosen], prompt).weights, len(reading.text_ids) - prompt.dropped - 1
-        heads = list(range(len(rows)))
-        title = f"Attention weights of {chosen.name}, each word read as the last"
-        figures[title] = charts.weight_heatmaps(rows, prompt.labels, heads, scale=scale, query=query)
     likeliest = words.rename(columns={"after": "probability"}) if "after" in words else words
     labels = [f"{rank} · {word}" for rank, word in enumerate(likeliest["word"], 1)]
     figures["The likeliest next words"] = charts.horizontal_bars(

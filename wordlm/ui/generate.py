@@ -129,7 +129,7 @@ def choose_models(default: Checkpoint, engine: str) -> list[str]:
         other = (
             ""
             if default.choice in offered
-            else f" So {default.title} cannot write with it; 4 heads is offered instead."
+            else f" So {default.title} cannot write with it; 4 heads stand in its place."
         )
         st.caption(
             f"ONNX files are bundled for the MLP, 1 head and 4 heads at seed 11.{other} PyTorch runs every model."

@@ -1,18 +1,22 @@
 // The heads' picture: where each head looks, as cells or as lines, and the likeliest next words beside it.
 // Follows wordlm/ui/heads.py, which says what `data` holds; tests/browser/test_heads_browser.py holds the two together.
+// wordlm/ui/squares.py draws the same squares as a file; tests/test_squares.py holds their colours together.
 // Words are written as text, never as markup.
 
 const CHOSEN = "#e4572e";
-const SCALES = {
+export const SCALES = {
   root: { name: "square root", share: (w) => Math.sqrt(w), ticks: [0, 0.05, 0.25, 0.5, 1] },
   even: { name: "against looking evenly", share: (w, keys) => Math.log2(Math.max(w * keys, 1)) / 4, ticks: [1, 2, 4, 8, 16] },
   absolute: { name: "0 to 1", share: (w) => w, ticks: [0, 0.25, 0.5, 0.75, 1] },
-  "per view": { name: "0 to the largest", share: (w, _keys, largest) => w / largest, ticks: null },
+  "per view": { name: "0 to the largest", share: (w, _keys, largest) => w / largest, ticks: [0, 0.25, 0.5, 0.75, 1] },
   logarithmic: { name: "logarithmic", share: (w) => 1 + Math.log10(Math.max(w, 1e-4)) / 4, ticks: [0.0001, 0.001, 0.01, 0.1, 1] },
 };
 
 export const written = (w) => (w > 0 && w < 0.001 ? "< 0.001" : w.toFixed(3));
-export const signed = (w) => (w > 0 ? "+" : "") + w.toFixed(3).replace("-", "−");
+export function signed(w) {
+  if (w !== 0 && Math.abs(w) < 0.001) return w > 0 ? "< 0.001" : "> −0.001";
+  return (w > 0 ? "+" : "") + w.toFixed(3).replace("-", "−");
+}
 
 // Row i of a head holds i + 1 weights, one row after the other.
 export const rowStart = (i) => (i * (i + 1)) / 2;
@@ -79,16 +83,15 @@ export default function ({ data, parentElement, setTriggerValue }) {
   view.largest = largestShown(view);
   const focused = (root.getRootNode().activeElement ?? document.activeElement)?.dataset?.focus;
   const draw = () => {
-    view.width = root.clientWidth || 800;
+    measure(view);
     const behind = getComputedStyle(root).getPropertyValue("--st-background-color").trim();
     view.background = /^#[0-9a-f]{6}/i.test(behind) ? behind : "#ffffff";
     root.classList.toggle("large", data.large);
-    root.replaceChildren(
-      strip(view),
-      element("div", { className: "said" }, [answer(view), controls(view)]),
-      element("div", { className: "below" }, [data.form === "lines" ? lines(view) : squares(view), next(view)]),
-      legend(view),
-    );
+    const row = strip(view), words = next(view);
+    const picture = data.form === "lines" ? lines(view) : squares(view);
+    const said = element("div", { className: "said" }, [answer(view), controls(view)]);
+    const beside = (main) => (words ? element("div", { className: "beside" }, [main, words]) : main);
+    root.replaceChildren(...(view.above ? [beside(row), said, picture] : [row, said, beside(picture)]), legend(view));
     place(view);
     if (focused) root.querySelector(`[data-focus="${CSS.escape(focused)}"]`)?.focus();
   };
@@ -107,6 +110,21 @@ export default function ({ data, parentElement, setTriggerValue }) {
     resized.disconnect();
     document.removeEventListener("keydown", keys);
   };
+}
+
+// What is shared out to the parts. A row of squares has no room for many heads: then one is large and all are small. The
+// strip is high then, so the next words go beside it; on a projector it has the chosen head alone, since many lines
+// could not be read from the back of a room. Lines need the strip's whole width below it, so then too they go beside it.
+function measure(view) {
+  const { data, root } = view;
+  view.width = root.clientWidth || 800;
+  view.narrow = view.width <= 700;
+  view.aside = data.next.length && !view.narrow ? 300 : 0;
+  view.labels = Math.min(70, 10 + 7 * Math.max(...data.words.map((word) => word.typed.length)));
+  view.equal = (view.width - view.aside - view.labels) / data.heads.length - 14;
+  view.many = view.narrow ? data.heads.length > 4 : view.equal < 120;
+  view.above = view.aside > 0 && (data.form === "lines" || (view.many && !data.large));
+  view.lines = view.many && data.large ? [data.head] : [...data.heads.keys()];
 }
 
 function largestShown({ data, row, n }) {
@@ -145,34 +163,36 @@ function controls({ data, choose }) {
     ]),
   ]);
   return element("div", { className: "controls" }, [
-    group("form", "See them as", data.compared ? { cells: "cells", lines: "lines" } : { cells: "cells", lines: "lines", model: "the whole model" }),
+    group("form", "See it as", { ...(data.switches ? { model: "the whole model" } : {}), cells: "cells", lines: "lines" }),
     menu,
   ]);
 }
 
 // The chosen word's row lifted out: a column a word, a line a head. On a narrow screen a line a word, a column a head.
 function strip(view) {
-  const { data, row, n, choose } = view;
+  const { data, row, n, choose, lines } = view;
   const title = Math.max(...data.heads.map((head) => head.title.length));
   view.names = (data.large ? 2 : 1) * Math.max(data.switches ? 112 : 60, 7 * title + (data.switches ? 55 : 30));
-  const column = (view.width - view.names - 6) / n - 1;
-  view.across = column >= 12;
+  const column = (view.width - (view.above ? view.aside : 0) - view.names - 6) / n - 1;
+  view.across = column >= (view.above ? 10 : 12);
   view.column = view.across
     ? Math.min(data.large ? 120 : 92, column)
-    : Math.min(56, (view.width - 130) / data.heads.length - 1);
-  const grid = element("div", { className: `strip ${view.across ? "across" : "down"} ${data.heads.length > 4 ? "many-heads" : ""}`, aria: { role: "group", label: "Words" } });
-  const put = (item, word, head) => {
-    item.style.gridArea = view.across ? `${head + 2} / ${word + 2}` : `${word + 2} / ${head + 2}`;
+    : Math.min(Math.max(56, Math.min(88, 7 * title)), (view.width - 130) / lines.length - 1);
+  const height = lines.length > 8 ? "thin" : lines.length > 4 ? "low" : "";
+  const numbered = data.large ? 62 : height === "thin" ? 30 : 42;
+  const grid = element("div", { className: `strip ${view.across ? "across" : "down"} ${height}`, aria: { role: "group", label: "Words" } });
+  const put = (item, word, line) => {
+    item.style.gridArea = view.across ? `${line + 2} / ${word + 2}` : `${word + 2} / ${line + 2}`;
     grid.append(item);
   };
   grid.dir = data.direction;
   grid.style.setProperty("--column", `${view.column}px`);
   grid.style.setProperty("--names", `${view.across ? view.names : 120}px`);
-  grid.style.setProperty("--count", view.across ? n : data.heads.length);
+  grid.style.setProperty("--count", view.across ? n : lines.length);
   const longest = Math.max(...data.words.map((word) => Math.min(14, word.typed.length)));
-  const upright = view.across && longest * 7.5 + 8 > view.column;
-  grid.classList.toggle("upright", upright);
-  grid.style.setProperty("--words", upright ? `${Math.max(30, 7 * longest)}px` : "auto");
+  view.upright = view.across && longest * 7.5 + 8 > view.column;
+  grid.classList.toggle("upright", view.upright);
+  grid.style.setProperty("--words", view.upright ? `${Math.max(30, 0.55 * longest * Math.min(data.large ? 20 : 13, view.column))}px` : "auto");
   for (const [i, word] of data.words.entries()) {
     const item = element(
       "button",
@@ -190,8 +210,9 @@ function strip(view) {
     );
     put(item, i, -1);
   }
-  for (const [h, head] of data.heads.entries()) {
-    put(headName(view, h), -1, h);
+  for (const [line, h] of lines.entries()) {
+    const head = data.heads[h];
+    put(headName(view, h), -1, line);
     const shown = row(h, data.query);
     for (let key = 0; key <= data.query; key++) {
       const w = shown[key];
@@ -202,13 +223,13 @@ function strip(view) {
         className: "cell",
         tabIndex: -1,
         title: `${head.title}: ${data.words[data.query].label} looks at ${data.words[key].label}, ${number}`,
-        textContent: Number.isFinite(w) && view.column >= (data.large ? 62 : 42) ? number.replace("< 0.001", "·") : "",
+        textContent: Number.isFinite(w) && view.column >= numbered ? number.replace(/^[<>].*/, "·") : "",
         style: { background: tint ?? "none", color: inkOn(tint, view.background) },
         data: { head: h, key },
         onclick: () => choose({ head: h, key, query: data.query }),
       });
       cell.classList.toggle("picked", h === data.head && key === data.key);
-      put(cell, key, h);
+      put(cell, key, line);
     }
   }
   return grid;
@@ -222,9 +243,9 @@ function moveAmongWords(event, place, n, right) {
   event.currentTarget.parentElement.querySelector(`[data-word="${Math.min(n - 1, Math.max(0, to))}"]`).focus();
 }
 
-function headName({ data, choose, across }, h) {
+function headName({ data, choose, across, column }, h) {
   const head = data.heads[h];
-  const tight = !across && data.heads.length > 4;  // there is room for its number alone
+  const tight = !across && column < 40;
   const name = element("button", {
     type: "button",
     className: "name",
@@ -233,11 +254,7 @@ function headName({ data, choose, across }, h) {
     data: { focus: `head-${h}` },
     onclick: () => choose({ head: h }),
   }, [element("i", { style: { background: head.negative ? `linear-gradient(90deg, ${head.hue} 50%, ${head.negative} 50%)` : head.hue } }), head.title]);
-  if (tight) {
-    name.replaceChildren(`${h + 1}`);
-    name.style.borderBottomColor = head.hue;
-  }
-  if (!data.switches || tight) return element("span", { className: "head" }, [name]);
+  if (!data.switches || tight) return element("span", { className: `head ${tight ? "tight" : ""}` }, [name]);
   const on = element("input", {
     type: "checkbox",
     checked: head.on,
@@ -249,7 +266,7 @@ function headName({ data, choose, across }, h) {
   return element("span", { className: `head ${head.on ? "" : "off"}` }, [name, on]);
 }
 
-function answer({ data, row }) {
+function answer({ data, row, choose }) {
   const { head, query, key } = data;
   const line = element("p", { className: "answer", aria: { role: "status" } });
   const w = row(head, query)[key];
@@ -264,31 +281,51 @@ function answer({ data, row }) {
     element("i", { style: { background: data.heads[head].hue } }),
     `${data.heads[head].title}: `, label(data.words[query]), " looks at ", label(data.words[key]), ", ",
     element("b", { textContent: written(w) }),
+  );
+  if (!data.scores) return line;
+  line.append(
     ` = softmax of ${data.scores[head][key].toFixed(2).replace("-", "−")} over ${data.reads} words`,
     data.beyond[head] > 0 ? `; ${written(data.beyond[head])} falls on earlier words that the picture no longer shows` : "",
   );
+  if (!data.large)
+    line.append(element("button", {
+      type: "button",
+      className: "how",
+      textContent: "How is it made?",
+      data: { focus: "how" },
+      onclick: () => {
+        choose({ made: true });
+        bringIntoView(document.querySelector(".st-key-tab"));
+      },
+    }));
   return line;
 }
 
-// One square a head, each word's row as it is when that word is the last one read. Of many heads, one is large.
+// The page is long enough to be scrolled so far only once the answer has come.
+function bringIntoView(part) {
+  const grown = new ResizeObserver(() => part.scrollIntoView());
+  if (part) grown.observe(part);
+  setTimeout(() => grown.disconnect(), 2000);
+}
+
+// One square a head, each word's row as it is when that word is the last one read.
 function squares(view) {
-  const { data } = view;
-  const many = data.heads.length > 4;
-  const room = view.width > 700 ? view.width - 300 : view.width;
-  const narrow = view.width <= 700;
-  const large = Math.min(data.large ? 420 : data.heads.length === 1 || many ? 270 : data.compared ? 230 : 190, room);
-  view.labels = Math.min(70, 10 + 7 * Math.max(...data.words.map((word) => word.typed.length)));
-  const each = narrow && !many
-    ? Math.min(360, view.width - view.labels - 10)
-    : many
-      ? Math.max(60, Math.min(118, (room - large - view.labels) / Math.ceil(data.heads.length / 2) - 12))
-      : Math.min(large, (room - view.labels) / data.heads.length - 14);
+  const { data, many, narrow } = view;
   const box = element("div", { className: "squares" });
-  const shown = narrow && !many ? [data.head] : [...data.heads.keys()];
-  if (many) box.append(square(view, data.head, large, { rows: true }));
-  const rest = many ? element("div", { className: "many" }) : box;
-  for (const h of shown) rest.append(square(view, h, each, { small: many, rows: h === shown[0] }));
-  if (many) box.append(rest);
+  if (!many) {
+    const one = narrow && !data.compared;
+    const side = one ? Math.min(360, view.width - view.labels - 10)
+      : Math.min(data.large ? 420 : data.compared ? 230 : data.heads.length === 1 ? 270 : 190, view.equal);
+    const shown = one ? [data.head] : [...data.heads.keys()];
+    box.append(...shown.map((h) => square(view, h, side, { rows: h === shown[0] })));
+    return box;
+  }
+  const large = Math.min(Math.max(190, 0.28 * window.innerHeight), view.width - view.labels);
+  const inRow = Math.ceil(data.heads.length / 2);
+  const small = data.large ? 76 : Math.max(60, Math.min(118, (view.width - large - view.labels) / inRow - 12));
+  const rest = [...data.heads.keys()].map((h) => square(view, h, small, { small: true }));
+  const maxWidth = data.large || narrow ? "none" : `${inRow * (small + 8)}px`;
+  box.append(square(view, data.head, large, { rows: true }), element("div", { className: "many", style: { maxWidth } }, rest));
   return box;
 }
 
@@ -331,12 +368,17 @@ function square(view, h, side, { small = false, rows = false }) {
     const [query, key] = at(event);
     choose(small ? { head: h } : key <= query ? { head: h, query, key } : { head: h, query });
   };
-  const readable = !small && cell >= 12;
-  const words = (className) =>
-    element("div", { className, style: { [className === "rows" ? "height" : "width"]: `${side}px` }, aria: { hidden: true } },
+  // Where a cell is too small for its word, the chosen words alone stand at the edges.
+  const readable = cell >= (data.large ? 20 : 10);
+  const words = (className, chosen) =>
+    element("div", {
+      className,
+      style: { [className === "rows" ? "height" : "width"]: `${side}px`, fontSize: readable && cell < 12 ? `${cell}px` : "" },
+      aria: { hidden: true },
+    },
       data.words.map((word, i) => element("bdi", {
-        textContent: word.typed,
-        className: i === (className === "rows" ? data.query : data.key) ? "picked" : "",
+        textContent: readable || i === chosen ? word.typed : "",
+        className: i === chosen ? "picked" : "",
         style: { [className === "rows" ? "height" : "width"]: `${cell}px` },
       })));
   const looks = row(h, data.query);
@@ -344,9 +386,9 @@ function square(view, h, side, { small = false, rows = false }) {
   const said = head.negative ? ["most apart at ", label(data.words[most]), `, ${signed(looks[most])}`] : ["looks most at ", label(data.words[most]), `, ${written(looks[most])}`];
   const figure = element("figure", { className: `square ${h === data.head ? "chosen" : ""} ${head.on ? "" : "off"}`, style: { "--hue": head.hue } }, [
     element("figcaption", {}, small
-      ? [element("button", { type: "button", textContent: `${h + 1}`, aria: { pressed: h === data.head, label: `head ${h + 1}` }, data: { focus: `small-${h}` }, onclick: () => choose({ head: h }) })]
-      : [element("b", { textContent: head.title }), data.large ? "" : element("span", {}, said)]),
-    element("div", { className: "plot" }, [readable && rows ? words("rows") : "", canvas, readable ? words("columns") : ""]),
+      ? [element("button", { type: "button", textContent: head.title, aria: { pressed: h === data.head }, data: { focus: `small-${h}` }, onclick: () => choose({ head: h }) })]
+      : [element("b", { textContent: head.title }), data.large || side < 120 ? "" : element("span", {}, said)]),
+    element("div", { className: "plot" }, [rows ? words("rows", data.query) : "", canvas, !small && (readable || h === data.head) ? words("columns", h === data.head ? data.key : -1) : ""]),
   ]);
   figure.style.setProperty("--hue", head.hue);
   return figure;
@@ -357,7 +399,7 @@ function lines(view) {
   const { data, row, n } = view;
   const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
   const side = view.across ? n * (view.column + 1) : n * 22;
-  const reach = view.across ? 210 : Math.min(220, view.width - 130);
+  const reach = view.across ? (data.large ? 130 : 210) : Math.min(220, view.width - 130);
   const at = (word, looks) => {
     const along = (view.across && data.direction === "rtl" ? n - word - 0.5 : word + 0.5) * (side / n);
     return view.across ? [along, looks ? reach - 4 : 4] : [looks ? reach - 4 : 4, along];
@@ -387,7 +429,7 @@ function lines(view) {
       if (strength) for (const [key, w] of row(h, query).entries()) if (w > 0.005) line(h, query, key, w, strength);
     }
   }
-  const looks = element("div", { className: `looks ${view.across ? "across" : "down"}`, aria: { hidden: true } },
+  const looks = element("div", { className: `looks ${view.across ? "across" : "down"} ${view.upright ? "turned" : ""}`, aria: { hidden: true } },
     data.words.map((word, i) => element("bdi", { textContent: word.typed, className: i === data.query ? "query" : "" })));
   looks.style.setProperty("--column", `${view.across ? view.column + 1 : 22}px`);
   return element("div", { className: `linked ${view.across ? "across" : "down"}`, dir: data.direction, style: { marginInlineStart: view.across ? `${view.names}px` : 0 } },
@@ -411,6 +453,7 @@ function nextOfTwo({ data }) {
 
 function next(view) {
   const { data } = view;
+  if (!data.next.length) return null;
   if (data.compared) return nextOfTwo(view);
   const top = Math.max(...data.next.map((word) => Math.max(word.before, word.after ?? 0)));
   const changed = data.next.some((word) => word.after !== null);
@@ -431,12 +474,12 @@ function next(view) {
 
 function legend({ data, largest }) {
   const scale = SCALES[data.scale];
-  const ticks = scale.ticks ?? [0, largest / 4, largest / 2, (3 * largest) / 4, largest];
+  const ticks = data.scale === "per view" ? scale.ticks.map((share) => share * largest) : scale.ticks;
   const hue = data.heads[Math.min(data.head, data.heads.length - 1)].hue;
   const even = data.scale === "even";
   const cells = data.large
     ? `The row looks at the column. Colour: weight, ${scale.name}`
-    : `Row: the word that looks. Column: the word that is looked at. Colour: weight, ${scale.name}`;
+    : `Row: the word that looks; outlined: ${data.words[data.query].label}. Column: the word that is looked at. Colour: weight, ${scale.name}`;
   const said = data.form === "lines"
     ? "Lines go from the word that looks to the words that it looks at; the thicker, the larger the weight. Colour of the cells above:"
     : data.compared ? `${cells}. A − B: blue where A looks more, orange where B does` : cells;

@@ -1,7 +1,7 @@
 """The heads' picture on the screen: what `heads.js` is given, and what a press in it chooses."""
 
 import base64
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -47,30 +47,43 @@ def panes_of(heads: int, off: tuple[int, ...] = ()) -> list[Pane]:
     return [Pane(f"head {head + 1}", head_hue(head), on=head not in off) for head in range(heads)]
 
 
+def heads_named(heads: Iterable[int]) -> str:
+    """Return "no head", "head 1", "heads 1 and 3" or "heads 1, 2 and 3" for heads counted from 0."""
+    names = [str(head + 1) for head in heads]
+    if len(names) < 2:
+        return f"head {names[0]}" if names else "no head"
+    return f"heads {', '.join(names[:-1])} and {names[-1]}"
+
+
+def without_heads(off: Iterable[int]) -> str:
+    """Return "without head 1", or "with no head off" where there is none to be without."""
+    return f"without {heads_named(off)}" if off else "with no head off"
+
+
 def heads_picture(
     prompt: EncodedPrompt,
     weights: np.ndarray,
     panes: list[Pane],
     look: Look,
-    words: pd.DataFrame,
     on_chosen: Callable[[dict[str, Any]], None],
     *,
+    key: str = "heads",
+    words: pd.DataFrame | None = None,
     scores: np.ndarray | None = None,
     beyond: np.ndarray | None = None,
+    switches: bool = False,
     compared: bool = False,
 ) -> None:
-    """Draw where each head looks and the likeliest next words; a press calls `on_chosen` with what it chooses.
+    """Draw where each head looks; a press calls `on_chosen` with what it chooses. `key` names one of several.
 
-    `weights` (P, n, n) are the rows drawn, a pane each; `words` has `word` and `before`, and `after` where there is
-    another probability to set beside it. `scores` (P, query + 1) are those of the query before the softmax; `beyond`
-    (P,) what its row gives to words that are not in the picture. Of two `compared` models the panes are a head of each
-    and their difference.
+    `weights` (P, n, n) are the rows drawn, a pane each. `words`, the likeliest next ones, have `word` and `before`,
+    and `after` where there is another probability to set beside it. `scores` (P, query + 1) are those of the query
+    before the softmax; `beyond` (P,) what its row gives to words that are not in the picture. With `switches` each
+    head can be switched off. Of two `compared` models the panes are a head of each and their difference.
     """
     n = len(prompt.ids)
     lower = np.tril_indices(n)
     packed = np.ascontiguousarray(weights[:, lower[0], lower[1]], np.float32)
-    changed = "after" in words
-    off = [pane.title for pane in panes if not pane.on]
     data = {
         "words": [
             {
@@ -91,26 +104,27 @@ def heads_picture(
         "query": look.query,
         "head": look.head,
         "key": min(look.key, look.query),
-        "form": look.form,
+        "form": "lines" if look.form == "lines" else "cells",
         "scale": look.scale,
         "first": look.first,
         "large": look.large,
-        "switches": not compared,
+        "switches": switches,
         "compared": compared,
-        "off": " and ".join(off),
-        "next": [
-            {"word": word, "before": float(before), "after": float(after) if changed else None}
-            for word, before, after in zip(
-                words["word"], words["before"], words["after"] if changed else words["before"], strict=True
-            )
-        ],
+        "off": heads_named(place for place, pane in enumerate(panes) if not pane.on),
+        "next": [] if words is None else _next(words),
     }
 
     def chosen() -> None:
-        if (came := st.session_state["heads"].chosen) is not None:
+        if (came := st.session_state[key].chosen) is not None:
             on_chosen(dict(came))
 
-    _registered()(key="heads", data=data, on_chosen_change=chosen)
+    _registered()(key=key, data=data, on_chosen_change=chosen)
+
+
+def _next(words: pd.DataFrame) -> list[dict[str, Any]]:
+    after = words["after"].tolist() if "after" in words else [None] * len(words)
+    columns = zip(words["word"], words["before"].tolist(), after, strict=True)
+    return [{"word": word, "before": before, "after": changed} for word, before, changed in columns]
 
 
 @st.cache_resource(show_spinner=False)

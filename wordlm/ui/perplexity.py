@@ -51,7 +51,7 @@ def measures_row(losses: np.ndarray) -> None:
         "Perplexity": written_exp(mean),
         "Geometric mean probability": written_exp(-mean),
     }
-    with st.container(horizontal=True, gap="large"):
+    with st.container(horizontal=True, gap="medium"):
         for label, value in measures.items():
             st.metric(label, value, width="content")
 

@@ -17,6 +17,7 @@ body { font: 15px/1.5 system-ui, sans-serif; max-width: 75rem; margin: 2rem auto
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; margin: 0.5rem 0 1.5rem; }
 td, th { padding: 0.2rem 0.6rem; border-bottom: 1px solid #ddd; text-align: right; }
 .table { overflow-x: auto; }
+svg[role="img"] { max-width: 100%; height: auto; }
 """
 
 
@@ -26,10 +27,14 @@ def html_report(
     checkpoints: list[Checkpoint],
     tables: dict[str, pd.DataFrame],
     figures: dict[str, go.Figure],
+    picture: str = "",
     *,
     today: datetime.date,
 ) -> str:
-    """Return the report as one page: text, checkpoints with their digests, date, pictures, tables."""
+    """Return the report as one page: text, checkpoints with their digests, date, pictures, tables.
+
+    `picture` is that of the heads' squares, as SVG, where the view has one.
+    """
     parts = [f"<h1>{html.escape(title)}</h1>"]
     if text:
         parts.append(f'<p>Text: <b><bdi style="white-space: pre-wrap">{html.escape(text)}</bdi></b></p>')
@@ -39,6 +44,7 @@ def html_report(
     )
     parts.append(f"<ul>{''.join(models)}</ul>" if checkpoints else "")
     parts.append(f"<p>Made on {today.isoformat()}. Row = query, column = key; weights are after the softmax.</p>")
+    parts.append(picture)
     for place, (name, figure) in enumerate(figures.items()):
         # The first picture brings the drawing library along, 4 MB, so the file needs no network.
         drawn = figure.to_html(full_html=False, include_plotlyjs=place == 0, config=_MENU)

@@ -33,9 +33,12 @@ PAGES = {
     "generate": ("Generate", ALL),
     "train": ("Train", ("prompt",)),
     "benchmark": ("Benchmark", ()),
-    "learn": ("Learn", ALL),
+    "learn": ("Learn", ()),
 }
-"""Each page, which is `pages/NAME.py`: its title, and which of the shared controls it reads."""
+"""Each page, which is `pages/NAME.py`: its title, and which of the shared controls it reads.
+
+On Learn each chapter says for itself what it reads.
+"""
 
 
 def run_app() -> None:
@@ -51,7 +54,8 @@ def run_app() -> None:
     page = st.navigation([*listed, hidden], position="top")
     name = page.url_path or first
     st.set_page_config(f"{page.title} · Attention explorer", layout="wide", initial_sidebar_state="collapsed")
-    st.html(_STYLE)
+    # What `st.html` draws is fetched after the page: the page would stand elsewhere until then, and a press be lost.
+    st.markdown(f"<style>{_style(_STYLE.stat().st_mtime_ns)}</style>", unsafe_allow_html=True)
     waiting = st.empty()
     if "torch" not in sys.modules:  # the first visitor of a server sees the frame while that is being loaded
         waiting.html(_WAITING)
@@ -80,6 +84,11 @@ def run_app() -> None:
         st.session_state[_INSIDE] = False
     with place_of_link:
         address.end_page()
+
+
+@st.cache_resource(max_entries=1, show_spinner=False)
+def _style(changed: int) -> str:
+    return _STYLE.read_text(encoding="utf-8")
 
 
 @st.cache_resource(show_spinner=False)

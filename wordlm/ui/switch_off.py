@@ -18,6 +18,7 @@ from wordlm.ui.charts import MENU, interval_points, paired_bars, paired_rows
 from wordlm.ui.escape import as_sentence, label_html, word_html
 from wordlm.ui.figure import PlainFigure
 from wordlm.ui.glossary import explain, say
+from wordlm.ui.heads import heads_named, without_heads
 from wordlm.ui.resources import (
     Checkpoint,
     ablation_of,
@@ -49,10 +50,10 @@ def choose_heads_off(chosen: Checkpoint, stored: dict | None) -> tuple[tuple[int
         heads = [str(head + 1) for head in range(chosen.heads)]
         # What is off on Explore is off here at first.
         first = [head for head in address.chosen("without") if head in heads]
-        off = address.pills("off", "Switched off: press a head", heads, default=first)
+        off = address.switches("off", "Heads that are on: press one to switch it off", heads, default=first)
         fill = address.segments(
             "fill",
-            "What it gives instead",
+            "What a head that is off gives instead",
             # The average was measured for the bundled models only.
             get_args(Fill) if stored is not None else ("zero",),
             format_func=FILL_NAMES.get,
@@ -70,31 +71,26 @@ def say_not_measured(chosen: Checkpoint) -> None:
     )
 
 
-def heads_named(off: tuple[int, ...]) -> str:
-    """Return "no head", "head 1" or "heads 1, 3"."""
-    if not off:
-        return "no head"
-    return f"head{'s' * (len(off) > 1)} {', '.join(str(head + 1) for head in off)}"
-
-
-def without_heads(off: tuple[int, ...]) -> str:
-    """Return "without head 1", or "with no head off" where there is none to be without."""
-    return f"without {heads_named(off)}" if off else "with no head off"
-
-
 NEXT_WORDS, SURPRISAL = "Probabilities of the next words", "Surprisal of each word, before and after"
 
 
 def say_next_word_effect(words: pd.DataFrame, off: tuple[int, ...]) -> None:
-    """Say which next word is likeliest before and after. `words` is of `next_word_effect`."""
+    """Say which next word loses most and which gains most. `words` is of `next_word_effect`."""
     before, after = words.loc[words["before"].idxmax()], words.loc[words["after"].idxmax()]
-    said = f"{word_html(before['word'])}, {written(before['before'], 3)}"
+    likeliest = f"{word_html(before['word'])}, {written(before['before'], 3)}"
     if not off:
-        st.html(f"<p>No head is switched off, so nothing changes. The likeliest next word is {said}.</p>")
+        st.html(f"<p>No head is switched off, so nothing changes. The likeliest next word is {likeliest}.</p>")
         return
+    fallen, risen = words.loc[words["change"].idxmin()], words.loc[words["change"].idxmax()]
+    moves = [
+        f"{word_html(one['word'])} {verb} most, from {written(one['before'], 3)} to {written(one['after'], 3)}"
+        for verb, one, moved in (("falls", fallen, fallen["change"] < 0), ("rises", risen, risen["change"] > 0))
+        if moved
+    ]
+    stays = "stays" if after["word"] == before["word"] else "becomes"
     st.html(
-        f"<p>With all heads the likeliest next word is {said}; {without_heads(off)} it is "
-        f"{word_html(after['word'])}, {written(after['after'], 3)}.</p>"
+        f"<p>{without_heads(off).capitalize()}, {'; '.join(moves) or 'no word changes'}. "
+        f"The likeliest next word {stays} {word_html(after['word'])}, {written(after['after'], 3)}.</p>"
     )
 
 

@@ -1,6 +1,8 @@
 """What the Train page draws: settings, the run as it goes, its outcome, the visitor's models."""
 
+import functools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -29,9 +31,9 @@ from wordlm.jobs import (
 from wordlm.loss import perplexity
 from wordlm.numbers import duration, written
 from wordlm.prepare_data import prepare
-from wordlm.text import encode_prompt
+from wordlm.text import EncodedPrompt, encode_prompt
 from wordlm.training import TrainConfig, choose_device, evaluate
-from wordlm.ui import address
+from wordlm.ui import address, controls
 from wordlm.ui.blocks import (
     Collected,
     counted,
@@ -43,11 +45,11 @@ from wordlm.ui.blocks import (
     say_what_was_read,
     take_away,
 )
-from wordlm.ui.charts import MENU, horizontal_bars, loss_curves, past_curves, weight_heatmaps
-from wordlm.ui.controls import choose_scale
+from wordlm.ui.charts import MENU, horizontal_bars, loss_curves, past_curves
 from wordlm.ui.escape import as_sentence, for_markdown
 from wordlm.ui.figure import PlainFigure
 from wordlm.ui.glossary import explain, say
+from wordlm.ui.heads import Look, heads_picture, panes_of
 from wordlm.ui.own_models import (
     MOST,
     REPLAY,
@@ -73,6 +75,7 @@ from wordlm.ui.resources import (
     vocabulary,
 )
 from wordlm.ui.run_marker import mark_run
+from wordlm.ui.squares import squares_svg
 from wordlm.variants import Variant
 
 SMOKE, SUBSET, TEXT = address.PARAMETERS["learn_from"].options
@@ -428,22 +431,22 @@ def _draw_heads(job: Job, live: bool) -> None:
     say_what_was_read(prompt)
     kept = job.result["selected_step"] if job.result else None
     step = steps[-1] if kept is None else kept
-    if not live:
-        with st.container(horizontal=True, vertical_alignment="bottom"):
-            if len(steps) > 1:
-                step = st.select_slider("After so many updates", steps, value=step, key=REPLAY, persist_state="session")
-            scale = choose_scale()
-    else:
-        scale = address.chosen("scale")
-    weights, last = job.weights[step], len(prompt.ids) - 1
-    picture = weight_heatmaps(weights, prompt.labels, list(range(len(weights))), scale=scale, query=last)
+    if not live and len(steps) > 1:
+        step = st.select_slider("After so many updates", steps, value=step, key=REPLAY, persist_state="session")
     st.caption(f"After {counted(step, 'update')}.{_is_it_kept(step, kept)}")
-    with st.container(key="heads_many" if len(weights) > 1 else "heads_one"):
-        st.plotly_chart(picture, key="heatmaps", config=MENU, alt=f"Attention weights after {step} updates")
-    heads_in_words(weights[:, last], prompt)
+    weights, look = job.weights[step], _look(job.weights[step], prompt)
+    on_chosen = functools.partial(controls.choose_in_picture, prompt)
+    heads_picture(prompt, weights, panes_of(len(weights)), look, on_chosen)
+    heads_in_words(weights[:, -1], prompt)
     if not live:
         alt = "Weights of the last word, one row a head"
         in_numbers("last_row", lambda: number_table(last_row_table(job, step), index=True, alt=alt))
+
+
+def _look(weights: np.ndarray, prompt: EncodedPrompt) -> Look:
+    head = controls.held_head(len(weights))
+    query = controls.held_query(prompt)
+    return replace(controls.held_look(prompt, query, weights[head, query]), head=head)
 
 
 def _is_it_kept(step: int, kept: int | None) -> str:
@@ -491,6 +494,12 @@ def take_along(job: Job) -> None:
     if job.result is None or own is None:
         return
     kept, prompt = job.result["selected_step"], job.order.prompt
+    weights = job.weights.get(kept)
+    alone = None
+    if weights is not None:
+        title = f"Where each head of {own.name} looks, each word read as the last"
+        panes = panes_of(len(weights))
+        alone = functools.partial(squares_svg, title, prompt, weights, panes, _look(weights, prompt))
 
     def collect() -> Collected:
         beside = _beside_table(job, own)
@@ -500,17 +509,13 @@ def take_along(job: Job) -> None:
             "Beside the bundled model": beside,
         }
         figures = {"Losses": _curves(job), "Beside the bundled model": _beside_bars(beside)}
-        if kept in job.weights:
+        if weights is not None:
             tables["Weights of the last word"] = last_row_table(job, kept)
-            weights = job.weights[kept]
-            heads, last = list(range(len(weights))), len(prompt.ids) - 1
-            figures["Attention weights"] = weight_heatmaps(
-                weights, prompt.labels, heads, scale=address.chosen("scale"), query=last
-            )
         return tables, figures
 
     text = " ".join(prompt.typed[prompt.positions[0] == 0 :])
-    take_away(file_stem("training", own.name), f"The training of {own.name}", text, [own.key], collect)
+    name = file_stem("training", own.name)
+    take_away(name, f"The training of {own.name}", text, [own.key], collect, picture=alone)
 
 
 def show_what_to_expect(model: str) -> None:

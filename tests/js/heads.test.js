@@ -1,0 +1,33 @@
+// wordlm/ui/heads.js against wordlm/ui/squares.py: one colour for a weight on the screen and in a file.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { SCALES, colour, signed, written } from "../../wordlm/ui/heads.js";
+import { readJson } from "./fixtures.js";
+
+const { cases, scales } = readJson("colours.json");
+
+test("a weight has the colour that Python gives it, under every scale", () => {
+  for (const [weight, keys, hue, scale, largest, negative, expected] of cases) {
+    const found = colour(weight, keys, hue, scale, largest, negative);
+    const what = `${weight} of ${keys}, ${scale}: ${found}, Python has ${expected}`;
+    if (expected === null || found === null) assert.equal(found, expected, what);
+    else {
+      const [r, g, b, share] = found.match(/[\d.]+/g).map(Number);
+      assert.equal(`#${[r, g, b].map((value) => value.toString(16).padStart(2, "0")).join("")}`, expected[0].toLowerCase(), what);
+      assert.ok(Math.abs(share - expected[1]) <= 0.00051, what); // written with three decimals
+    }
+  }
+});
+
+test("each scale has the name and the marks of Python's legend", () => {
+  for (const [scale, [name, ticks]] of Object.entries(scales)) {
+    assert.equal(SCALES[scale].name, name);
+    assert.deepEqual(SCALES[scale].ticks, ticks, scale);
+  }
+});
+
+test("what is not 0 is never written as 0", () => {
+  assert.deepEqual([0, 0.0004, 0.25].map(written), ["0.000", "< 0.001", "0.250"]);
+  assert.deepEqual([0, 0.0004, -0.0004, 0.25, -0.25].map(signed), ["0.000", "< 0.001", "> −0.001", "+0.250", "−0.250"]);
+});
