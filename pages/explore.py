@@ -15,7 +15,7 @@ from wordlm.inspection import next_probabilities, next_words, rank_of, shape_tab
 from wordlm.starts import EXAMPLES
 from wordlm.ui import address, blocks, controls
 from wordlm.ui import explore as view
-from wordlm.ui.block import block_picture
+from wordlm.ui.block import block_picture, material_of
 from wordlm.ui.glossary import explain
 from wordlm.ui.heads import Look, heads_picture, panes_of, without_heads
 from wordlm.ui.resources import inspection_of, model_of, probabilities_of, rows_drawn_of, vocabulary_of
@@ -44,9 +44,20 @@ def pressed(came: dict[str, Any]) -> None:
 
 def whole_model(look: Look, off: tuple[int, ...], expected: np.ndarray, weights: np.ndarray | None) -> None:
     beside, others = controls.held_beside(choice)
-    welcome = address.is_default("prompt") and not presenting
-    models = [chosen, *beside]
-    block_picture(models, choice.text, prompt, look, off, expected, weights, others, pressed, welcome=welcome)
+    block_picture(
+        [material_of(one) for one in (chosen, *beside)],
+        choice.text,
+        prompt,
+        look,
+        pressed,
+        off=off,
+        weights=weights,
+        probabilities=expected,
+        others=others,
+        beside=beside[0].choice if beside else "",
+        forms=has_heads,
+        welcome=address.is_default("prompt") and not presenting,
+    )
 
 
 if not has_heads:

@@ -41,6 +41,11 @@ def save_model_npz(path: str | Path | BinaryIO, model: nn.Module, metadata: dict
         np.savez(file, **arrays)
 
 
+def parameter_bytes(model: nn.Module) -> bytes:
+    """Return all parameters one after the other as little-endian float32, in the order of the `state_dict`."""
+    return b"".join(tensor.cpu().numpy().astype("<f4").tobytes() for tensor in model.state_dict().values())
+
+
 def load_model_npz(
     path: str | Path | BinaryIO, model: M, *, vocab_sha256: str | None = None
 ) -> tuple[dict[str, Any], M]:

@@ -10,6 +10,7 @@ import logging
 import math
 import os
 import secrets
+import tempfile
 import threading
 import time
 import weakref
@@ -23,7 +24,7 @@ import numpy as np
 import pandas as pd
 import torch
 
-from wordlm.checkpoints import describe_checkpoint
+from wordlm.checkpoints import describe_checkpoint, parameter_bytes
 from wordlm.data import Corpus, Windows, make_all_windows
 from wordlm.files import give_back_memory
 from wordlm.inspection import rows_of
@@ -75,6 +76,30 @@ class Order:
     """Whose rows are kept, encoded with the corpus's vocabulary."""
 
 
+class Snapshots:
+    """A model's parameters after some updates. On disk, since 5 MB each would fill the memory of a small server."""
+
+    def __init__(self) -> None:
+        self._file = tempfile.TemporaryFile()  # noqa: SIM115 (it lives as long as the job, and goes with it)
+        self._places: dict[int, tuple[int, int]] = {}
+        self._lock = threading.Lock()
+
+    def keep(self, step: int, model: LanguageModel) -> None:
+        """Keep the `parameter_bytes` of a model after so many updates."""
+        content = parameter_bytes(model)
+        with self._lock:
+            place = self._file.seek(0, os.SEEK_END)
+            self._file.write(content)
+            self._places[step] = place, len(content)
+
+    def read(self, step: int) -> bytes:
+        """Return what was kept after so many updates. Raises `KeyError`."""
+        with self._lock:
+            place, size = self._places[step]
+            self._file.seek(place)
+            return self._file.read(size)
+
+
 @dataclass(eq=False)
 class Job:
     """One training of one visitor. Only the training thread writes to it, but for what `end` and `look_after` do."""
@@ -95,6 +120,8 @@ class Job:
     """The validations; at most `MOST_VALIDATIONS` and one."""
     weights: dict[int, np.ndarray] = field(default_factory=dict)
     """The prompt's rows (H, n, n), each word read as the last one, after so many steps: at 0 and at each validation."""
+    snapshots: Snapshots = field(default_factory=Snapshots)
+    """The model itself after the same steps as `weights`."""
     seconds: float = 0.0
     result: dict[str, Any] | None = None
     metadata: dict[str, Any] | None = None
@@ -128,6 +155,7 @@ class Job:
         if progress.validation_loss is not None:
             self.history.append(progress)
         if self.order.variant.heads is not None and (progress.step == 0 or progress.validation_loss is not None):
+            self.snapshots.keep(progress.step, model)
             self.weights[progress.step] = rows_of(model, self.order.prompt).weights
 
 

@@ -17,10 +17,11 @@ import torch
 
 from tests.benchmarks.load import percentile
 from tests.node import NODE, write_plain_json
+from wordlm.checkpoints import parameter_bytes
 from wordlm.files import REPOSITORY
 from wordlm.inspection import inspect_ids, next_probabilities, rows_of
 from wordlm.text import encode_prompt
-from wordlm.ui.browser_model import layout_of, tokenizer_tables, weights_bytes
+from wordlm.ui.browser_model import layout_of, tokenizer_tables
 from wordlm.ui.resources import checkpoint, model_of, vocabulary
 
 TEXT = " ".join(["One day a little dog found a red hat in the big park and he was very happy ."] * 6)
@@ -33,7 +34,7 @@ def in_node(choice: str) -> dict[str, list[float]]:
     model = model_of(checkpoint(choice, 11))
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        (folder / "weights.bin").write_bytes(weights_bytes(model))
+        (folder / "weights.bin").write_bytes(parameter_bytes(model))
         given = {"tables": tokenizer_tables(), "itos": vocabulary().itos, "text": TEXT, "rounds": ROUNDS}
         write_plain_json(folder / "bench.json", given | {"layout": layout_of(model)})
         done = subprocess.run(

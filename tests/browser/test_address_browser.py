@@ -16,7 +16,7 @@ def answer(page: Page):
 
 
 def test_the_picture_and_the_address_follow_prompt_model_and_heads(page, server):
-    page.goto(server)
+    page.goto(f"{server}/?form=cells")
     expect(answer(page)).to_contain_text("7 · hat looks at")
     prompt_box(page).fill("Lily gave the ball to")
     expect(answer(page)).to_contain_text("5 · to looks at")
@@ -67,7 +67,7 @@ def test_a_link_shows_on_a_phone_what_it_showed_on_a_desk_and_back(browser, serv
 
 
 def test_typing_leaves_one_step_in_the_browsers_history(page, server):
-    page.goto(server)
+    page.goto(f"{server}/?form=cells")
     expect(answer(page)).to_contain_text("hat looks at")
     before = page.evaluate("history.length")
     for text in ("one", "one big", "one big bear"):
@@ -93,7 +93,7 @@ def test_a_cold_server_shows_the_frame_and_a_skeleton_at_once_and_never_a_sideba
 def test_a_copied_link_says_what_it_cannot_carry(browser, server):
     context = browser.new_context(permissions=["clipboard-read", "clipboard-write"])
     page = context.new_page()
-    page.goto(server)
+    page.goto(f"{server}/?form=cells")
     prompt_box(page).fill("the cat sat . " * 400)
     expect(answer(page)).to_contain_text("1600 · .")
     settled(page)

@@ -16,7 +16,7 @@ def words(page: Page):
 
 
 def test_prompt_picture_next_words_and_tabs_fit_the_first_screen_and_follow_what_is_typed(page, server):
-    page.goto(f"{server}/?prompt=the+big+dog+found+a+red+hat")
+    page.goto(f"{server}/?form=cells&prompt=the+big+dog+found+a+red+hat")
     expect(words(page)).to_have_text(["<BOS>", "the", "big", "dog", "found", "a", "red", "hat"])
     settled(page)
     for seen in (page.locator(".squares"), page.locator(".next"), page.get_by_role("tab", name="In numbers")):
@@ -33,7 +33,7 @@ def test_prompt_picture_next_words_and_tabs_fit_the_first_screen_and_follow_what
 
 
 def test_a_link_to_a_page_of_a_fresh_server_shows_the_shared_controls(page, fresh_server):
-    page.goto(f"{fresh_server}/explore?prompt=one+big+bear&model=1")
+    page.goto(f"{fresh_server}/explore?form=cells&prompt=one+big+bear&model=1")
     expect(prompt_box(page)).to_have_value("one big bear")
     expect(words(page)).to_have_text(["<BOS>", "one", "big", "bear"])
     expect(page.locator(".strip .name")).to_have_count(1)
@@ -42,7 +42,7 @@ def test_a_link_to_a_page_of_a_fresh_server_shows_the_shared_controls(page, fres
 def test_a_phone_shows_prompt_then_words_then_one_head(browser, server):
     context = browser.new_context(**PHONE)
     page = context.new_page()
-    page.goto(f"{server}/?prompt=one+big+bear&head=3")
+    page.goto(f"{server}/?form=cells&prompt=one+big+bear&head=3")
     expect(page.locator(".square canvas")).to_have_count(1)
     expect(page.locator(".square b")).to_have_text("head 3")
     tops = [item.bounding_box()["y"] for item in (prompt_box(page), words(page).first, page.locator(".square"))]
@@ -54,7 +54,7 @@ def test_a_phone_shows_prompt_then_words_then_one_head(browser, server):
 
 def test_every_word_of_a_long_text_can_be_read(page, server):
     text = ("once upon a time there was a little girl who had a red ball and a big dog " * 4).split()[:63]
-    page.goto(f"{server}/?prompt={'+'.join(text)}")
+    page.goto(f"{server}/?form=cells&prompt={'+'.join(text)}")
     expect(words(page)).to_have_count(64)
     sizes = words(page).evaluate_all("(all) => all.map((e) => parseFloat(getComputedStyle(e).fontSize))")
     assert min(sizes) >= 11
@@ -62,7 +62,7 @@ def test_every_word_of_a_long_text_can_be_read(page, server):
 
 
 def test_a_very_long_word_never_widens_the_page(page, server):
-    page.goto(f"{server}/?prompt={'x' * 1500}+ran")
+    page.goto(f"{server}/?form=cells&prompt={'x' * 1500}+ran")
     expect(page.locator(".answer")).to_contain_text("2 · ran looks at")
     assert page.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth") <= 1366
     page.set_viewport_size({"width": 390, "height": 844})
@@ -71,7 +71,7 @@ def test_a_very_long_word_never_widens_the_page(page, server):
 
 
 def test_a_new_visitor_is_invited_and_the_picture_does_not_move_once_that_was_used(page, server):
-    page.goto(server)
+    page.goto(f"{server}/?form=cells")
     expect(page.locator(".answer")).to_contain_text("hat looks at")
     before = page.locator(".st-key-heads").bounding_box()
     page.get_by_role("button", name="a thing named twice").click()
@@ -88,7 +88,7 @@ def test_a_new_visitor_is_invited_and_the_picture_does_not_move_once_that_was_us
 def test_on_a_phone_all_but_the_prompt_is_folded_into_a_sheet_that_a_key_opens(browser, server):
     context = browser.new_context(**PHONE)
     page = context.new_page()
-    page.goto(f"{server}/?prompt=the+little+dog")
+    page.goto(f"{server}/?form=cells&prompt=the+little+dog")
     expect(page.locator(".square canvas")).to_be_visible()
     assert page.locator(".square canvas").bounding_box()["y"] < 1.5 * 844
     for hidden in (".st-key-model", ".st-key-seed", ".st-key-glossary", ".st-key-copy_link"):
@@ -102,6 +102,6 @@ def test_on_a_phone_all_but_the_prompt_is_folded_into_a_sheet_that_a_key_opens(b
 
 
 def test_on_a_wide_screen_nothing_is_folded(page, server):
-    page.goto(server)
+    page.goto(f"{server}/?form=cells")
     expect(page.locator(".st-key-copy_link")).to_be_visible()
     expect(page.locator(".fold")).to_be_hidden()

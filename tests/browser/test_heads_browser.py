@@ -35,7 +35,7 @@ def click_cell(page: Page, head: int, query: int, key: int, of: int) -> None:
 
 
 def test_cells_words_and_numbers_of_heads_are_pressed_in_turn_and_answered_beside_the_picture(page, server):
-    page.goto(server)
+    page.goto(f"{server}/?form=cells")
     expect(answer(page)).to_contain_text("head 1: 7 · hat looks at")
     click_cell(page, head=2, query=6, key=3, of=8)
     expect(answer(page)).to_contain_text("head 2: 6 · red looks at 3 · dog")
@@ -62,7 +62,7 @@ def test_cells_words_and_numbers_of_heads_are_pressed_in_turn_and_answered_besid
 
 
 def test_a_head_switched_off_in_the_picture_changes_the_next_words_at_once(page, server):
-    page.goto(server)
+    page.goto(f"{server}/?form=cells")
     first = page.locator(".next li .number").first
     expect(first).to_have_text(re.compile(r"^0\.\d{3}$"))
     page.get_by_role("switch", name="head 2 on").press("Space")
@@ -73,7 +73,7 @@ def test_a_head_switched_off_in_the_picture_changes_the_next_words_at_once(page,
 
 
 def test_the_same_weights_are_seen_as_lines(page, server):
-    page.goto(server)
+    page.goto(f"{server}/?form=cells")
     page.get_by_role("button", name="lines", exact=True).press("Enter")
     expect(page.locator("svg.lines path").first).to_be_attached()
     expect(page).to_have_url(re.compile("form=lines"))
@@ -89,7 +89,7 @@ def test_a_copied_link_opens_the_same_view_in_a_new_session(browser, server):
     context = browser.new_context(viewport={"width": 1366, "height": 768})
     context.grant_permissions(["clipboard-read", "clipboard-write"])
     page = context.new_page()
-    page.goto(f"{server}/?prompt=one+big+bear")
+    page.goto(f"{server}/?form=cells&prompt=one+big+bear")
     choose(page, "model", "4")
     click_cell(page, head=3, query=2, key=1, of=4)
     expect(answer(page)).to_contain_text("head 3: 2 · big looks at 1 · one")
@@ -111,7 +111,7 @@ def test_a_copied_link_opens_the_same_view_in_a_new_session(browser, server):
 def test_on_a_projector_labels_are_large_keys_choose_the_head_and_the_frame_is_away(browser, server):
     context = browser.new_context(viewport={"width": 1280, "height": 720})
     page = context.new_page()
-    page.goto(f"{server}/?present=true&note=What+does+head+2+do%3F")
+    page.goto(f"{server}/?form=cells&present=true&note=What+does+head+2+do%3F")
     expect(page.locator(".note")).to_have_text("What does head 2 do?")
     expect(prompt_box(page)).to_be_hidden()
     expect(page.locator(".strip .word").first).to_be_visible()
@@ -127,7 +127,7 @@ def test_on_a_projector_labels_are_large_keys_choose_the_head_and_the_frame_is_a
 
 
 def test_odd_words_are_intact_in_labels_table_export_and_report(browser, page, server, tmp_path):
-    page.goto(server)
+    page.goto(f"{server}/?form=cells")
     prompt_box(page).fill(ODD_PROMPT)
     expect(page.locator(".strip .word")).to_have_text(["<BOS>", *ODD_TOKENS])
     page.get_by_role("tab", name="In numbers").click()
@@ -161,7 +161,7 @@ def test_odd_words_are_intact_in_labels_table_export_and_report(browser, page, s
 
 
 def test_choices_survive_a_walk_through_all_pages(page, server):
-    page.goto(server)
+    page.goto(f"{server}/?form=cells")
     prompt_box(page).fill("one big bear")
     expect(answer(page)).to_contain_text("3 · bear looks at")
     choose(page, "model", "4")
@@ -183,7 +183,7 @@ def test_choices_survive_a_walk_through_all_pages(page, server):
 
 
 def test_a_weight_is_followed_to_the_tab_that_shows_how_it_is_made(page, server):
-    page.goto(f"{server}/?tab=Shapes")
+    page.goto(f"{server}/?form=cells&tab=Shapes")
     expect(page.get_by_role("tab", name="Shapes")).to_have_attribute("aria-selected", "true")
     page.get_by_role("button", name="How is it made?").press("Enter")
     expect(page.get_by_role("tab", name="One weight")).to_have_attribute("aria-selected", "true")
@@ -204,7 +204,7 @@ def test_strip_answer_squares_and_next_words_fit_the_first_screen(browser, serve
     for size, present in (((1366, 768), "false"), ((1280, 720), "true")):
         context = browser.new_context(viewport={"width": size[0], "height": size[1]})
         page = context.new_page()
-        page.goto(f"{server}/?prompt={prompt.replace(' ', '+')}&model={heads}&present={present}")
+        page.goto(f"{server}/?form=cells&prompt={prompt.replace(' ', '+')}&model={heads}&present={present}")
         expect(page.locator(".strip .name").first).to_be_visible()
         settled(page)
         for part in (".strip", ".answer", ".square canvas", ".plot .picked", ".next"):
@@ -213,6 +213,6 @@ def test_strip_answer_squares_and_next_words_fit_the_first_screen(browser, serve
 
 
 def test_in_a_long_prompt_the_chosen_words_stand_at_the_edges_of_the_square(page, server):
-    page.goto(f"{server}/?prompt={(LONG + ' and ' + LONG).replace(' ', '+')}&query=4+·+time&key=2+·+upon&head=3")
+    page.goto(f"{server}/?form=cells&prompt={(LONG + ' and ' + LONG).replace(' ', '+')}&query=4+·+time&key=2+·+upon&head=3")
     expect(page.locator(".rows bdi:not(:empty)")).to_have_text(["time"])
     expect(page.locator(".columns bdi:not(:empty)")).to_have_text(["upon"])

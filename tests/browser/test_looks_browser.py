@@ -31,7 +31,7 @@ def visit(browser, server: str, device: dict):
     context = browser.new_context(**device)
     context.on("request", lambda request: outside.append(request.url) if not_ours(request.url) else None)
     page = context.new_page()
-    page.goto(f"{server}/?prompt={PROMPT.replace(' ', '+')}")
+    page.goto(f"{server}/?form=cells&prompt={PROMPT.replace(' ', '+')}")
     expect(page.locator(".answer")).to_contain_text("looks at")
     settled(page)
     yield page

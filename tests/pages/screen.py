@@ -23,6 +23,8 @@ class Screen:
         self.app = AppTest.from_file(str(REPOSITORY / "app.py"), default_timeout=60)
         for name, value in params.items():
             self.app.query_params[name] = value
+        if page == "explore" and "form" not in params:
+            self.app.query_params["form"] = "cells"  # the whole model is drawn by the browser alone
         if page != "explore":
             self.app.switch_page(f"pages/{page}.py")
         self.app.run()

@@ -195,6 +195,7 @@ PARAMETERS: dict[str, Parameter] = {
     "decay": Number(0.0, 1.0, _TRAIN.weight_decay, 0.001),
     "validations": Number(1, MOST_VALIDATIONS, 10, 1),
     "precision": OneOf(get_args(Precision), "fp32"),
+    "through": Switch(),
     # Benchmark
     "source": OneOf(("ours", "yours", "both"), "both"),
     # Learn

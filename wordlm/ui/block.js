@@ -169,7 +169,7 @@ function createBlock(root) {
       sentence.textContent = failure
         ? `This browser could not read the model itself (${failure}). Cells and lines, which the server draws, still work.`
         : progress || "Fetching the model, once.";
-      if (failure) player.replaceChildren(forms());
+      if (failure && data.forms) player.replaceChildren(forms());
       pictures.length = 0;
       return;
     }
@@ -226,7 +226,7 @@ function createBlock(root) {
       Object.keys(PACES).map((name) => element("option", { value: name, textContent: name, selected: name === state.pace })));
     const names = ["All", ...told.map(([, , short]) => short)];
     player.replaceChildren(
-      ...(models[0].model.kind === "mlp" ? [] : [forms()]),
+      ...(data.forms ? [forms()] : []),
       element("span", { className: "buttons" }, [
         button("", "", "play", () => { welcoming = false; play(!state.playing); }),
         button("‹", "Step back", "back", () => go(state.step - 1)),
@@ -309,7 +309,7 @@ function createBlock(root) {
     below.replaceChildren(
       element("p", { textContent: "Cells: in hue above 0, grey below; the deeper, the further. Lines: the thicker, the larger the weight." }),
       foot,
-      element("label", {}, ["Another model below: ", beside]),
+      data.others.length ? element("label", {}, ["Another model below: ", beside]) : "",
     );
   }
 

@@ -6,6 +6,7 @@ The browser reads the prompt by itself, at every key. The server says what is ch
 import hashlib
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -13,8 +14,9 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from wordlm.text import EncodedPrompt
-from wordlm.ui.browser_model import layout_of, tokenizer_tables, weights_bytes
+from wordlm.checkpoints import parameter_bytes
+from wordlm.text import EncodedPrompt, Vocab
+from wordlm.ui.browser_model import layout_of, tokenizer_tables
 from wordlm.ui.charts import head_hue
 from wordlm.ui.components import module, offered
 from wordlm.ui.heads import Look
@@ -24,39 +26,55 @@ _CONFIRMED = 10
 """So many of the likeliest words are compared with what the browser calculates."""
 
 
+@dataclass(frozen=True)
+class Material:
+    """What the browser needs to read with a model."""
+
+    title: str
+    parameters: bytes
+    """`parameter_bytes`."""
+    digest: str
+    """Their SHA-256, under which the browser keeps them."""
+    layout: dict[str, Any]
+    vocab: Vocab
+
+
 def block_picture(
-    models: Sequence[Checkpoint],
+    models: Sequence[Material],
     text: str,
     prompt: EncodedPrompt,
     look: Look,
-    off: tuple[int, ...],
-    probabilities: np.ndarray,
-    weights: np.ndarray | None,
-    others: Sequence[Checkpoint],
     on_chosen: Callable[[dict[str, Any]], None],
     *,
-    welcome: bool,
+    off: tuple[int, ...] = (),
+    weights: np.ndarray | None = None,
+    probabilities: np.ndarray | None = None,
+    others: Sequence[Checkpoint] = (),
+    beside: str = "",
+    forms: bool = False,
+    welcome: bool = False,
 ) -> None:
     """Draw a model, or two of them, reading `text`; a press calls `on_chosen` with what it chooses.
 
-    The server's own numbers of the first model, for the query's reading, are `probabilities` (V,) and `weights`
-    (H, n), None for an MLP. `others` are those that may stand beside it. On a
-    first visit, a `welcome`, the steps play by themselves.
+    The server's own numbers of the first model, for the query's reading, are `weights` (H, n) and `probabilities` (V,),
+    where it has them. Of `others`, which may stand beside the first one, `beside` is chosen. With `forms` the picture
+    can be exchanged for cells or lines. On a first visit, a `welcome`, the steps play by themselves.
     """
     last = look.query == len(prompt.ids) - 1
-    likeliest = np.argsort(-probabilities, kind="stable")[:_CONFIRMED]
+    likeliest = () if probabilities is None else np.argsort(-probabilities, kind="stable")[:_CONFIRMED]
     data = {
         "script": offered(*_script(), "the picture's script", "text/javascript"),
         "text": text,
         "position": None if last else prompt.positions[look.query],
         "head": look.head,
         "off": list(off),
-        "models": [_material(one) for one in models],
+        "models": [_offered(one) for one in models],
         "others": [[one.choice, one.title] for one in others],
-        "beside": models[1].choice if len(models) > 1 else "",
+        "beside": beside,
+        "forms": forms,
         "welcome": welcome,
         "large": look.large,
-        "hues": [head_hue(number) for number in range(max(one.heads or 1 for one in models))],
+        "hues": [head_hue(number) for number in range(max(one.layout["heads"] or 1 for one in models))],
         "confirm": {
             "text": text,
             "position": prompt.positions[look.query],
@@ -88,28 +106,30 @@ def _script() -> tuple[bytes, str]:
     return _named(module("block.js").encode())
 
 
-def _material(chosen: Checkpoint) -> dict[str, Any]:
-    """Return what the browser needs to read with a model, and where it finds it."""
-    weights, layout = _weights(chosen)
-    words = _vocabulary(chosen)
+@kept(16)
+def material_of(chosen: Checkpoint) -> Material:
+    """Return what the browser needs to read with a checkpoint."""
+    model = model_of(chosen)
+    return material(chosen.title, parameter_bytes(model), layout_of(model), vocabulary_of(chosen))
+
+
+def material(title: str, parameters: bytes, layout: dict[str, Any], vocab: Vocab) -> Material:
+    """Return what the browser needs to read with a model of these parameters."""
+    return Material(title, parameters, hashlib.sha256(parameters).hexdigest(), layout, vocab)
+
+
+def _offered(one: Material) -> dict[str, Any]:
     return {
-        "title": chosen.title,
-        "layout": layout,
-        **offered(*weights, f"weights {chosen.title} {chosen.seed}"),
-        "vocabulary": offered(*words, "vocabulary"),
+        "title": one.title,
+        "layout": one.layout,
+        **offered(one.parameters, one.digest, f"the weights of {one.title}"),
+        "vocabulary": offered(*_words(one.vocab), "the vocabulary"),
     }
 
 
-@kept(16)
-def _weights(chosen: Checkpoint) -> tuple[tuple[bytes, str], dict[str, Any]]:
-    model = model_of(chosen)
-    return _named(weights_bytes(model)), layout_of(model)
-
-
 @kept(4)
-def _vocabulary(chosen: Checkpoint) -> tuple[bytes, str]:
-    words = {"tables": tokenizer_tables(), "itos": list(vocabulary_of(chosen).itos)}
-    return _named(json.dumps(words, separators=(",", ":")).encode())
+def _words(vocab: Vocab) -> tuple[bytes, str]:
+    return _named(json.dumps({"tables": tokenizer_tables(), "itos": vocab.itos}, separators=(",", ":")).encode())
 
 
 def _named(content: bytes) -> tuple[bytes, str]:

@@ -4,8 +4,6 @@
 than that of a visitor's browser, and the two must cut a text alike.
 """
 
-import hashlib
-import json
 import re
 import unicodedata
 from collections.abc import Iterable
@@ -13,13 +11,12 @@ from functools import cache
 from itertools import chain
 from typing import Any
 
-from wordlm.files import sha256_text
 from wordlm.models import LanguageModel, variant_of
 from wordlm.text import CONTROLS, MARKS, PLAIN
 
 
 def layout_of(model: LanguageModel) -> dict[str, Any]:
-    """Return what `readModel` needs beside `weights_bytes`: sizes, and `arrays`, name to [offset in floats, *shape]."""
+    """Return what `readModel` needs beside the `parameter_bytes`: sizes, and `arrays`, name to [offset in floats, *shape]."""
     arrays, offset = {}, 0
     for name, tensor in model.state_dict().items():
         arrays[name] = [offset, *tensor.shape]
@@ -42,16 +39,6 @@ def context_len_of(model: LanguageModel) -> int:
     if variant_of(model).kind == "mlp":
         return model.hidden_layer.in_features // model.token_embedding.embedding_dim
     return model.position_embedding.num_embeddings
-
-
-def weights_bytes(model: LanguageModel) -> bytes:
-    """Return all parameters one after the other as little-endian float32, in the order of `layout_of`."""
-    return b"".join(tensor.cpu().numpy().astype("<f4").tobytes() for tensor in model.state_dict().values())
-
-
-def weights_digest(model: LanguageModel) -> str:
-    """Return the SHA-256 of `weights_bytes`, under which a browser keeps them. The heads are not part of it."""
-    return hashlib.sha256(weights_bytes(model)).hexdigest()
 
 
 @cache
@@ -87,11 +74,6 @@ def tokenizer_tables() -> dict[str, Any]:
         "cased": _compact(sorted(cased)),
         "ignorable": _compact(sorted(cased_or_ignorable - cased)),
     }
-
-
-def tables_digest() -> str:
-    """Return the SHA-256 of `tokenizer_tables` as compact JSON."""
-    return sha256_text(json.dumps(tokenizer_tables(), separators=(",", ":")))
 
 
 def _matched(one: str, every: str) -> list[int]:

@@ -3,7 +3,8 @@
 // wordlm/ui/squares.py draws the same squares as a file; tests/test_squares.py holds their colours together.
 // Words are written as text, never as markup.
 
-const CHOSEN = "#e4572e";
+import { HUES, channels, element, shownWord } from "./drawing.js";
+
 export const SCALES = {
   root: { name: "square root", share: (w) => Math.sqrt(w), ticks: [0, 0.05, 0.25, 0.5, 1] },
   even: { name: "against looking evenly", share: (w, keys) => Math.log2(Math.max(w * keys, 1)) / 4, ticks: [1, 2, 4, 8, 16] },
@@ -39,7 +40,7 @@ export function colour(w, keys, hue, scale, largest, negative = null) {
   if (negative && w < 0) return colour(-w, keys, negative, scale === "even" ? "root" : scale, largest);
   if (negative && scale === "even") return colour(w, keys, hue, "root", largest);
   if (!(w >= 0)) return null;
-  const rgb = [1, 3, 5].map((i) => parseInt(hue.slice(i, i + 2), 16)).join(" ");
+  const rgb = channels(hue).join(" ");
   if (scale === "even" && w * keys < 1) return `rgb(128 128 128 / ${(0.35 * (1 - w * keys)).toFixed(3)})`;
   const share = Math.min(1, Math.max(0, SCALES[scale].share(w, keys, largest)));
   return `rgb(${rgb} / ${share.toFixed(3)})`;
@@ -48,27 +49,13 @@ export function colour(w, keys, hue, scale, largest, negative = null) {
 // Black or white, whichever has the better contrast (WCAG 2.2, relative luminance) on a tint over the page's background.
 export function inkOn(tint, background) {
   const [r, g, b, share] = tint ? tint.match(/[\d.]+/g).map(Number) : [0, 0, 0, 0];
-  const behind = [1, 3, 5].map((i) => parseInt(background.slice(i, i + 2), 16));
+  const behind = channels(background);
   const light = [r, g, b]
     .map((value, i) => (share * value + (1 - share) * behind[i]) / 255)
     .map((value) => (value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4));
   const luminance = 0.2126 * light[0] + 0.7152 * light[1] + 0.0722 * light[2];
   return (luminance + 0.05) / 0.05 > 1.05 / (luminance + 0.05) ? "#000" : "#fff";
 }
-
-const element = (name, properties = {}, children = []) => {
-  const made = document.createElement(name);
-  const { style, data, aria, ...rest } = properties;
-  Object.assign(made, rest);
-  Object.assign(made.style, style);
-  for (const [key, value] of Object.entries(aria ?? {})) made.setAttribute(key === "role" ? key : `aria-${key}`, value);
-  Object.assign(made.dataset, data);
-  made.append(...children);
-  return made;
-};
-
-// A word without a letter or digit, such as a full stop, is lost in a sentence and in a list unless it is quoted.
-const quoted = (word) => (/[\p{L}\p{N}]/u.test(word) ? word : `“${word}”`);
 
 // The number before the word, whatever the direction of the word.
 const label = (word) => element("bdi", { dir: "ltr", textContent: word.label });
@@ -349,7 +336,7 @@ function square(view, h, side, { small = false, rows = false }) {
       draw.fillStyle = tint;
       draw.fillRect(key * cell, query * cell, cell - gap + (gap ? 0 : 0.3), cell - gap + (gap ? 0 : 0.3));
     });
-  draw.strokeStyle = CHOSEN;
+  draw.strokeStyle = HUES.query;
   draw.lineWidth = small ? 1 : 1.5;
   draw.strokeRect(0.75, data.query * cell + 0.75, (data.query + 1) * cell - 1.5, Math.max(1.5, cell - 1.5));
   if (h === data.head && data.key <= data.query) {
@@ -444,7 +431,7 @@ function nextOfTwo({ data }) {
     element("h4", {}, ["Next word after ", element("bdi", { textContent: data.words[data.query].typed })]),
     element("ol", {}, data.next.map((word) =>
       element("li", {}, [
-        element("bdi", { textContent: quoted(word.word) }),
+        element("bdi", { textContent: shownWord(word.word) }),
         element("span", { className: "bar" }, [bar(word.before, data.heads[0].hue), bar(word.after, data.heads[1].hue)]),
         element("span", { className: "number", textContent: `${written(word.before)} · ${written(word.after)}` }),
       ]))),
@@ -459,7 +446,7 @@ function next(view) {
   const changed = data.next.some((word) => word.after !== null);
   const list = element("ol", {}, data.next.map((word) =>
     element("li", {}, [
-      element("button", { type: "button", title: "Why this word?", data: { focus: `next-${word.word}` }, onclick: () => view.choose({ word: word.word }) }, [element("bdi", { textContent: quoted(word.word) })]),
+      element("button", { type: "button", title: "Why this word?", data: { focus: `next-${word.word}` }, onclick: () => view.choose({ word: word.word }) }, [element("bdi", { textContent: shownWord(word.word) })]),
       element("span", { className: "bar" }, [
         changed ? element("i", { className: "before", style: { width: `${(100 * word.before) / top}%` } }) : "",
         element("i", { style: { width: `${(100 * (word.after ?? word.before)) / top}%` } }),

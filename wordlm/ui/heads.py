@@ -12,6 +12,7 @@ import streamlit as st
 
 from wordlm.text import UNK, EncodedPrompt
 from wordlm.ui.charts import head_hue
+from wordlm.ui.components import module
 
 _HERE = Path(__file__)
 
@@ -133,5 +134,5 @@ def _registered() -> Callable:
         "heads",
         html='<div class="heads"></div>',
         css=_HERE.with_suffix(".css").read_text(encoding="utf-8"),
-        js=_HERE.with_suffix(".js").read_text(encoding="utf-8"),
+        js=module("heads.js"),
     )

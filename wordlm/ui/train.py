@@ -431,16 +431,32 @@ def _draw_heads(job: Job, live: bool) -> None:
     say_what_was_read(prompt)
     kept = job.result["selected_step"] if job.result else None
     step = steps[-1] if kept is None else kept
-    if not live and len(steps) > 1:
-        step = st.select_slider("After so many updates", steps, value=step, key=REPLAY, persist_state="session")
+    through = False
+    if not live:
+        with st.container(horizontal=True, vertical_alignment="center"):
+            if len(steps) > 1:
+                step = st.select_slider("After so many updates", steps, value=step, key=REPLAY, persist_state="session")
+            through = address.toggle("through", "Show the whole model")
     st.caption(f"After {counted(step, 'update')}.{_is_it_kept(step, kept)}")
     weights, look = job.weights[step], _look(job.weights[step], prompt)
     on_chosen = functools.partial(controls.choose_in_picture, prompt)
-    heads_picture(prompt, weights, panes_of(len(weights)), look, on_chosen)
-    heads_in_words(weights[:, -1], prompt)
+    if through:
+        _draw_whole_model(job, step, look, on_chosen)
+    else:
+        heads_picture(prompt, weights, panes_of(len(weights)), look, on_chosen)
+        heads_in_words(weights[:, -1], prompt)
     if not live:
         alt = "Weights of the last word, one row a head"
         in_numbers("last_row", lambda: number_table(last_row_table(job, step), index=True, alt=alt))
+
+
+def _draw_whole_model(job: Job, step: int, look: Look, on_chosen: Callable[[dict[str, Any]], None]) -> None:
+    """Draw the whole model as it was after so many updates; the text is the one that the training followed."""
+    prompt, vocab = job.order.prompt, job.order.corpus.vocab
+    then = material(f"after {counted(step, 'update')}", job.snapshots.read(step), layout_of(job.model), vocab)
+    text = " ".join(prompt.text_typed[1:])
+    alone = look.query == len(prompt.ids) - 1
+    block_picture([then], text, prompt, look, on_chosen, weights=job.weights[step][:, -1] if alone else None)
 
 
 def _look(weights: np.ndarray, prompt: EncodedPrompt) -> Look:
