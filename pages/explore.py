@@ -5,7 +5,6 @@ inside_app()
 from functools import partial
 from typing import Any
 
-import numpy as np
 import streamlit as st
 
 from wordlm.ablation import next_word_effect, switches, word_effect
@@ -15,9 +14,8 @@ from wordlm.inspection import next_probabilities, next_words, rank_of, shape_tab
 from wordlm.starts import EXAMPLES
 from wordlm.ui import address, blocks, controls
 from wordlm.ui import explore as view
-from wordlm.ui.block import block_picture, material_of
 from wordlm.ui.glossary import explain
-from wordlm.ui.heads import Look, heads_picture, panes_of, without_heads
+from wordlm.ui.heads import heads_picture, panes_of
 from wordlm.ui.resources import inspection_of, model_of, probabilities_of, rows_drawn_of, vocabulary_of
 from wordlm.ui.squares import squares_svg
 
@@ -42,28 +40,11 @@ def pressed(came: dict[str, Any]) -> None:
     controls.choose_in_picture(prompt, came)
 
 
-def whole_model(look: Look, off: tuple[int, ...], expected: np.ndarray, weights: np.ndarray | None) -> None:
-    beside, others = controls.held_beside(choice)
-    block_picture(
-        [material_of(one) for one in (chosen, *beside)],
-        choice.text,
-        prompt,
-        look,
-        pressed,
-        off=off,
-        weights=weights,
-        probabilities=expected,
-        others=others,
-        beside=beside[0].choice if beside else "",
-        forms=has_heads,
-        welcome=address.is_default("prompt") and not presenting,
-    )
-
-
 if not has_heads:
     view.say_odd_words(prompt)
     view.say_without_heads(reading, words)
-    whole_model(controls.look_at(reading, query, query, large=presenting), (), probabilities, None)
+    look = controls.look_at(reading, query, query, large=presenting)
+    view.draw_whole_model(choice, look, pressed, (), probabilities, None)
 else:
     head, off = controls.held_head(chosen.heads), controls.held_off(chosen.heads)
     inspection, rows, expected = inspection_of(chosen, reading.ids), rows_drawn_of(chosen, prompt), probabilities
@@ -73,7 +54,7 @@ else:
         words = next_word_effect(probabilities, expected, vocab, view.NAMED)
     look = controls.look_at(reading, query, key, head, large=presenting)
     if look.form != "model":  # there the browser says it, at every key
-        view.say_what_is_seen(inspection, reading, words, f"{without_heads(off)} " if off else "")
+        view.say_what_is_seen(inspection, reading, words, off)
     picture = st.container()
     one_reading = address.held("one_reading") if look.form != "model" else False
     if not presenting:
@@ -96,7 +77,7 @@ else:
     first = len(reading.ids) - query - 1  # of the reading's words, those that the picture no longer shows
     with picture:
         if look.form == "model":
-            whole_model(look, off, expected, inspection.weights[:, -1])
+            view.draw_whole_model(choice, look, pressed, off, expected, inspection.weights[:, -1])
         else:
             heads_picture(
                 prompt,

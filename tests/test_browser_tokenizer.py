@@ -6,6 +6,7 @@ import random
 import unicodedata
 
 from tests.node import node, run_tests, write_plain_json
+from wordlm.files import sha256_text
 from wordlm.prepare_data import cut_subset
 from wordlm.text import MARKS, PLAIN, SPECIALS, Vocab, encode_prompt, tokenize, typed_words
 from wordlm.ui.browser_model import tokenizer_tables

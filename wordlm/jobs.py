@@ -81,6 +81,7 @@ class Snapshots:
 
     def __init__(self) -> None:
         self._file = tempfile.TemporaryFile()  # noqa: SIM115 (it lives as long as the job, and goes with it)
+        weakref.finalize(self, self._file.close)
         self._places: dict[int, tuple[int, int]] = {}
         self._lock = threading.Lock()
 

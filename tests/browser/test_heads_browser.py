@@ -213,6 +213,8 @@ def test_strip_answer_squares_and_next_words_fit_the_first_screen(browser, serve
 
 
 def test_in_a_long_prompt_the_chosen_words_stand_at_the_edges_of_the_square(page, server):
-    page.goto(f"{server}/?form=cells&prompt={(LONG + ' and ' + LONG).replace(' ', '+')}&query=4+·+time&key=2+·+upon&head=3")
+    page.goto(
+        f"{server}/?form=cells&prompt={(LONG + ' and ' + LONG).replace(' ', '+')}&query=4+·+time&key=2+·+upon&head=3"
+    )
     expect(page.locator(".rows bdi:not(:empty)")).to_have_text(["time"])
     expect(page.locator(".columns bdi:not(:empty)")).to_have_text(["upon"])

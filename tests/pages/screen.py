@@ -32,10 +32,6 @@ class Screen:
             self.app.text_input(key="prompt").set_value(prompt).run()
         assert not self.app.exception, self.app.exception
 
-    def tokens(self, key: str = "tokens") -> list[dict]:
-        """What a row of tokens is given to show."""
-        return json.loads(next(e.proto.json for e in self.app.get("bidi_component") if e.key == key))["tokens"]
-
     @property
     def address(self) -> dict[str, list[str]]:
         """The parameters that the page writes into the address bar."""
@@ -61,6 +57,11 @@ class Screen:
         packed = np.frombuffer(base64.b64decode(data["rows"]), np.float32)
         rows[:, lower[0], lower[1]] = packed.reshape(len(data["heads"]), -1)
         return data | {"rows": rows}
+
+    @property
+    def whole_model(self) -> dict:
+        """What the browser is given to calculate and draw the whole model."""
+        return json.loads(next(e.proto.json for e in self.app.get("bidi_component") if e.key == "model_picture"))
 
     def figure(self, key: str) -> dict:
         return json.loads(next(e.proto.spec for e in self.app.get("plotly_chart") if e.key == key))

@@ -79,7 +79,7 @@ def test_whatever_is_set_on_a_page_stands_in_its_address_and_a_link_restores_it(
 
 
 def test_what_is_at_its_default_is_left_out_of_the_address():
-    assert Screen("explore", None, {}).address == {}
+    assert Screen("explore", None, {"form": "model"}).address == {}
 
 
 def test_a_choice_is_kept_on_pages_that_were_not_visited_when_it_was_made():

@@ -1,11 +1,14 @@
 """The Explore page without a browser: what is on screen equals what the checkpoint says."""
 
+import hashlib
 import math
 
 import numpy as np
 import pytest
+import torch
 
 from tests.pages.screen import Screen, softmax
+from wordlm.checkpoints import parameter_bytes
 from wordlm.inspection import Checks
 from wordlm.models import CausalAttentionLM
 from wordlm.numbers import written
@@ -327,17 +330,51 @@ def test_toggling_the_heads_keeps_prompt_query_and_scale(open_page):
         assert len(screen.picture["heads"]) == int(model)
 
 
-def test_the_mlp_says_that_it_has_no_heads_and_still_predicts(open_page):
+def test_the_mlp_says_that_it_has_no_heads_and_still_predicts(open_page, details):
     screen = open_page(model="MLP")
-    assert "The MLP has no attention" in screen.app.info[0].value
-    assert len(screen.app.get("plotly_chart")) == 1
-    assert "Next word after hat" in screen.text
+    assert "The MLP has no attention" in screen.text
+    word, probability = screen.whole_model["confirm"]["words"][0]
+    expected = softmax(details(PROMPT, "mlp_seed11")["logits"])
+    assert (word, probability) == (int(expected.argmax()), pytest.approx(expected.max(), abs=1e-5))
     assert "so it has no weight to follow" in open_page(model="MLP", tab="One weight").text
     assert (
         open_page(model="MLP", tab="Next words")
         .table("The ten likeliest next words")["probability"]
         .is_monotonic_decreasing
     )
+
+
+def test_the_browser_is_given_the_chosen_model_and_the_servers_numbers(open_page, details, bundled, vocab):
+    given = open_page(form="model", query="3 · dog", head="2", without=["1", "3"]).whole_model
+    (model,) = given["models"]
+    assert (model["title"], model["layout"]["heads"]) == ("4 heads", 4)
+    assert model["bytes"] == len(parameter_bytes(bundled("multihead_seed11")))
+    assert model["digest"] == hashlib.sha256(parameter_bytes(bundled("multihead_seed11"))).hexdigest()
+    assert (given["position"], given["head"], given["off"]) == (3, 1, [0, 2])
+    expected = details("a little dog", "multihead_seed11")["weights"][:, -1, -4:]
+    np.testing.assert_allclose(np.reshape(given["confirm"]["weights"], (4, 4)), expected, atol=1e-6)
+    assert given["confirm"]["off"] == [0, 2]
+    with torch.inference_mode():
+        ids = torch.from_numpy(encode_prompt("a little dog", vocab).input_ids)
+        logits = bundled("multihead_seed11")(ids, heads_on=torch.tensor([False, True, False, True]))[0].numpy()
+    word, probability = given["confirm"]["words"][0]
+    assert (word, probability) == (int(logits.argmax()), pytest.approx(softmax(logits).max(), abs=1e-5))
+
+
+def test_the_sentence_never_names_a_head_that_is_off(open_page, details):
+    rows = details(PROMPT, "multihead_seed11")["weights"][:, -1]
+    order = (-rows.max(1)).argsort()
+    assert f"Head {order[0] + 1} looks most sharply" in open_page().text
+    assert f"Head {order[1] + 1} looks most sharply" in open_page(without=[str(order[0] + 1)]).text
+    assert "looks most sharply" not in open_page(without=["1", "2", "3", "4"]).text
+
+
+def test_a_second_model_stands_beside_the_first_and_any_other_is_offered(open_page):
+    given = open_page(form="model", beside="1").whole_model
+    assert [one["layout"]["heads"] for one in given["models"]] == [4, 1]
+    assert given["beside"] == "1"
+    assert "4" not in dict(given["others"])
+    assert {"1", "2", "8", "16", "MLP"} <= set(dict(given["others"]))
 
 
 def test_a_seed_that_is_not_bundled_is_replaced_with_a_word(open_page):

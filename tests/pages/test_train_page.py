@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from tests.pages.screen import array
-from wordlm.checkpoints import load_model_npz, save_model_npz
+from wordlm.checkpoints import load_model_npz, parameter_bytes, save_model_npz
 from wordlm.data import corpus_from_stories, make_all_windows
 from wordlm.files import ARTIFACTS, read_json
 from wordlm.inspection import inspect_ids
@@ -93,8 +93,27 @@ def test_a_trained_model_opens_in_explore_under_its_own_name(open_train, vocab):
     press(screen, "Open in Explore", "outcome")
     assert screen.app.segmented_control(key="model").value == "own 1"
     expected = inspect_ids(job.model, encode_prompt(PROMPT, vocab).ids).weights[:, -1]
-    np.testing.assert_allclose(screen.picture["rows"][:, -1], expected, atol=1e-6)
+    shown = np.reshape(screen.whole_model["confirm"]["weights"], expected.shape)
+    np.testing.assert_allclose(shown, expected, atol=1e-6)
     assert screen.address["model"] == ["own 1"]
+
+
+def test_a_training_is_seen_in_the_whole_model_as_it_was_after_so_many_updates(open_train):
+    screen = open_train()
+    job = train(screen)
+    screen.app.toggle(key="through").set_value(True).run()
+    kept = job.result["selected_step"]
+    for step in (kept, 0):
+        screen.app.select_slider(key="replay").set_value(step).run()
+        (model,) = screen.whole_model["models"]
+        assert model["digest"] == hashlib.sha256(job.snapshots.read(step)).hexdigest()
+        shown = np.reshape(screen.whole_model["confirm"]["weights"], job.weights[step][:, -1].shape)
+        np.testing.assert_allclose(shown, job.weights[step][:, -1], atol=1e-6)
+    assert job.snapshots.read(kept) == parameter_bytes(job.model)
+    order = job.order
+    untrained = build_variant(order.variant, len(order.corpus.vocab), order.config.seed)
+    assert job.snapshots.read(0) == parameter_bytes(untrained)
+    assert job.snapshots.read(0) != job.snapshots.read(kept)
 
 
 @pytest.mark.parametrize(

@@ -141,14 +141,15 @@ export function summary(view) {
   const { model, read, prompt, itos } = view;
   const [best] = nextWords(read.probabilities, 1);
   const expects = `After ${quoted(prompt.typed.at(-1))} the likeliest word is ${quoted(itos[best.id])}, ${number(best.probability)}.`;
-  if (model.kind === "mlp") return expects;
+  if (model.kind === "mlp" || !read.headsOn.includes(true)) return expects;
   const head = sharpestHead(view), most = looksMostAt(read, head);
   const whose = model.heads === 1 ? "The head looks most" : `Head ${head + 1} looks most sharply:`;
   return `${expects} ${whose} at ${quoted(prompt.typed[most])}, ${number(read.weights[head * read.ids.length + most])}.`;
 }
 
+/** Return the head with the largest weight, of those that are on where any is. */
 function sharpestHead({ model, read }) {
-  const most = (head) => read.weights[head * read.ids.length + looksMostAt(read, head)];
+  const most = (head) => (read.headsOn[head] ? read.weights[head * read.ids.length + looksMostAt(read, head)] : 0);
   let sharpest = 0;
   for (let head = 1; head < model.heads; head++) if (most(head) > most(sharpest)) sharpest = head;
   return sharpest;

@@ -1,4 +1,4 @@
-"""What the browser needs to read a prompt by itself: a model's parameters, and the tables of the tokenizer.
+"""What the browser needs to read a prompt by itself: where in its bytes a model's parameters lie, and the tokenizer.
 
 `forward.js` and `tokenizer.js` are the readers. The tables come from this Python, because its Unicode is older or newer
 than that of a visitor's browser, and the two must cut a text alike.
@@ -16,7 +16,7 @@ from wordlm.text import CONTROLS, MARKS, PLAIN
 
 
 def layout_of(model: LanguageModel) -> dict[str, Any]:
-    """Return what `readModel` needs beside the `parameter_bytes`: sizes, and `arrays`, name to [offset in floats, *shape]."""
+    """Return what `readModel` needs beside the bytes: sizes, and `arrays`, name to [offset in floats, *shape]."""
     arrays, offset = {}, 0
     for name, tensor in model.state_dict().items():
         arrays[name] = [offset, *tensor.shape]

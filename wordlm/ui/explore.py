@@ -1,6 +1,8 @@
 """What the Explore page draws around the heads' picture: its sentence, and what each tab answers."""
 
 import html
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,10 +15,12 @@ from wordlm.models import CausalAttentionLM
 from wordlm.numbers import count, written
 from wordlm.starts import Example
 from wordlm.text import EncodedPrompt
-from wordlm.ui import address, blocks, charts
+from wordlm.ui import address, blocks, charts, controls
+from wordlm.ui.block import block_picture, material_of
 from wordlm.ui.charts import head_hue
 from wordlm.ui.escape import for_html, for_markdown, label_html, word_html
 from wordlm.ui.glossary import explain
+from wordlm.ui.heads import Look, without_heads
 from wordlm.ui.resources import Checkpoint
 
 ONE_READING = (
@@ -54,25 +58,55 @@ def invite(examples: tuple[Example, ...]) -> None:
             )
 
 
+def draw_whole_model(
+    choice: controls.Choice,
+    look: Look,
+    on_chosen: Callable[[dict[str, Any]], None],
+    off: tuple[int, ...],
+    probabilities: np.ndarray,
+    weights: np.ndarray | None,
+) -> None:
+    """Draw the chosen model, and the one beside it, if any; `probabilities` and `weights` as in `block_picture`."""
+    beside, others = controls.held_beside(choice)
+    block_picture(
+        [material_of(one) for one in (choice.checkpoint, *beside)],
+        choice.text,
+        choice.prompt,
+        look,
+        on_chosen,
+        off=off,
+        weights=weights,
+        probabilities=probabilities,
+        others=others,
+        beside=beside[0].choice if beside else "",
+        forms=weights is not None,
+        welcome=address.is_default("prompt") and not look.large,
+    )
+
+
 def say_odd_words(prompt: EncodedPrompt) -> None:
     """Say what of a prompt was not read as typed; nothing where there is nothing to say."""
     if prompt.unknown or prompt.dropped or len(prompt.ids) == 1:
         blocks.say_what_was_read(prompt)
 
 
-def say_what_is_seen(seen: Inspection, reading: EncodedPrompt, words: pd.DataFrame, without: str) -> None:
-    """Say in one sentence what the picture shows: the likeliest word, and the head that looks most sharply."""
-    rows = seen.weights[:, -1]
-    head = int(rows.max(1).argmax())
-    key = int(rows[head].argmax())
+def say_what_is_seen(seen: Inspection, reading: EncodedPrompt, words: pd.DataFrame, off: tuple[int, ...]) -> None:
+    """Say in one sentence what the picture shows: the likeliest word, and of the heads that are on the sharpest."""
     likeliest = "after" if "after" in words else "before" if "before" in words else "probability"
     best = int(words[likeliest].idxmax())
-    st.html(
-        f'<p class="seen">After <b>{label_html(reading.typed[-1])}</b> the likeliest word {without}is '
-        f"{word_html(words['word'][best])}, {written(words[likeliest][best], 3)}. "
-        f'<i style="background:{head_hue(head)}"></i>Head {head + 1} looks most sharply: at '
-        f"<b>{label_html(reading.labels[key])}</b>, {written(rows[head, key], 3)}.</p>"
+    said = (
+        f"After <b>{label_html(reading.typed[-1])}</b> the likeliest word {without_heads(off) + ' ' if off else ''}is "
+        f"{word_html(words['word'][best])}, {written(words[likeliest][best], 3)}."
     )
+    rows = seen.weights[:, -1]
+    if on := [head for head in range(len(rows)) if head not in off]:
+        head = max(on, key=lambda head: rows[head].max())
+        key = int(rows[head].argmax())
+        said += (
+            f' <i style="background:{head_hue(head)}"></i>Head {head + 1} looks most sharply: at '
+            f"<b>{label_html(reading.labels[key])}</b>, {written(rows[head, key], 3)}."
+        )
+    st.html(f'<p class="seen">{said}</p>')
 
 
 def say_without_heads(reading: EncodedPrompt, words: pd.DataFrame) -> None:

@@ -2,7 +2,9 @@
 
 import functools
 import math
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -34,6 +36,7 @@ from wordlm.prepare_data import prepare
 from wordlm.text import EncodedPrompt, encode_prompt
 from wordlm.training import TrainConfig, choose_device, evaluate
 from wordlm.ui import address, controls
+from wordlm.ui.block import block_picture, material
 from wordlm.ui.blocks import (
     Collected,
     counted,
@@ -45,6 +48,7 @@ from wordlm.ui.blocks import (
     say_what_was_read,
     take_away,
 )
+from wordlm.ui.browser_model import layout_of
 from wordlm.ui.charts import MENU, horizontal_bars, loss_curves, past_curves
 from wordlm.ui.escape import as_sentence, for_markdown
 from wordlm.ui.figure import PlainFigure
