@@ -55,7 +55,7 @@ def test_the_picture_shows_the_models_own_numbers_and_the_server_confirms_them(p
     seen = inspect_ids(four_heads, encode_prompt(TEXT, vocab).ids)
     most = [f"most at {seen_word(TEXT, row)} {row.max():.3f}" for row in seen.weights[:, -1]]
     assert page.locator(".titles .dim span").all_inner_texts() == most
-    expect(page.locator(".check")).to_contain_text("✓ the server's weights and probabilities differ by at most")
+    expect(page.locator(".check")).to_contain_text("✓ The server agrees to")
 
 
 def seen_word(text: str, row) -> str:
@@ -76,7 +76,7 @@ def test_the_picture_follows_every_key_while_the_server_does_not_answer(page, se
         assert likeliest(page) == expected(four_heads, vocab, typed)
     expect(page.locator(".check")).to_have_text("Calculated in your browser.")
     proxy.answers.set()
-    expect(page.locator(".check")).to_contain_text("✓ the server's")
+    expect(page.locator(".check")).to_contain_text("✓ The server agrees")
     assert words(page)[1:] == typed.split()
 
 
@@ -116,7 +116,7 @@ def test_what_is_pressed_stands_in_the_link_and_a_link_opens_it(page, server):
     expect(page).to_have_url(re.compile("head=3"))
     page.get_by_role("switch", name="head 1 on").press("Space")
     expect(page).to_have_url(re.compile("without=1"))
-    expect(page.locator(".check")).to_contain_text("✓ the server's")
+    expect(page.locator(".check")).to_contain_text("✓ The server agrees")
     link, seen = page.url, likeliest(page)
     page.goto("about:blank")
     page.goto(link)
@@ -155,7 +155,7 @@ def test_the_heads_split_and_merge_in_place(page, server):
     for heads in ("1", "16", "4"):
         choose(page, "model", heads)
         expect(page.locator(".board .lane")).to_have_count(int(heads))
-        expect(page.locator(".check")).to_contain_text("✓ the server's")
+        expect(page.locator(".check")).to_contain_text("✓ The server agrees")
 
 
 def test_a_next_word_shows_who_made_it_likely_and_the_sum_is_its_score(page, server):

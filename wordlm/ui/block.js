@@ -5,7 +5,7 @@
 
 import { fetchBytes, keptBytes, serverAddress } from "./cache.js";
 import { matrixPanel, sharesOf, sharesPanel } from "./block_panel.js";
-import { createPicture } from "./block_picture.js";
+import { NARROW, createPicture } from "./block_picture.js";
 import { quoted, steps, summary } from "./block_stages.js";
 import { element, isStill, number } from "./drawing.js";
 import { nextWords, readModel, reading } from "./forward.js";
@@ -191,7 +191,7 @@ function createBlock(root) {
       pictures.pop();
       figures.lastChild.remove();
     }
-    const told = steps(views[0], state.alone);
+    const told = steps(views[0], state.alone || width < NARROW);
     state.step = Math.min(state.step, told.length);
     drawPlayer(told);
     sentence.replaceChildren(...sentenceOf(told));
@@ -356,7 +356,7 @@ function createBlock(root) {
     for (const [id, probability] of confirm.words) apart = Math.max(apart, Math.abs(view.read.probabilities[id] - probability));
     for (const [i, weight] of (confirm.weights ?? []).entries()) apart = Math.max(apart, Math.abs(view.read.weights[i] - weight));
     const holds = apart < TOLERANCE;
-    return `Calculated in your browser. ${holds ? "✓" : "✗ FAILS:"} the server's weights and probabilities differ by at most ${number(apart, 4)}.`;
+    return `Calculated in your browser. ${holds ? `✓ The server agrees to ${number(apart, 4)}.` : `✗ FAILS: the server differs by ${number(apart, 4)}.`}`;
   }
 
   const onInput = (event) => {

@@ -7,7 +7,7 @@ import { HUES, channels, drawn, element, isStill, number, shownWord, signedNumbe
 import { nextWords } from "./forward.js";
 import { looksMostAt, matrix, sayPair, stepOf } from "./block_stages.js";
 
-const NARROW = 700;
+export const NARROW = 700;
 const SPLIT_MS = 700;
 const FRAME = "rgb(128 128 128 / 0.5)";
 const LEAST_ID = 4; // of a word that can be written; before it stand the special ones
