@@ -72,7 +72,7 @@ def test_words_end_as_the_models_greedy_story_and_a_press_on_one_opens_explore_a
     expect(page.locator(".story a")).to_have_text(words)
     with page.context.expect_page() as opened:
         page.locator(".story a").nth(2).click()
-    expect(opened.value.locator(".strip .word")).to_have_text(["<BOS>", *PROMPT.split(), *words[:3]])
+    expect(opened.value.locator(".board .word")).to_have_text(["<BOS>", *PROMPT.split(), *words[:3]])
 
 
 def test_a_story_made_in_the_browser_by_the_chosen_model_equals_pytorch_s_greedy_one(page, server, vocab, ort_web):

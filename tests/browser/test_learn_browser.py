@@ -89,7 +89,7 @@ def test_the_glossary_opens_in_a_new_tab_from_a_term_and_over_any_page_from_its_
 
 def test_the_tour_leads_through_the_app_and_can_be_left_and_resumed(page, server):
     page.goto(f"{server}/")
-    expect(page.locator(".square canvas").first).to_be_visible()
+    expect(page.locator(".board .word").first).to_be_visible()
     settled(page)
     button(page, "Tour").click()
     for place, stop in enumerate(STOPS):

@@ -75,6 +75,55 @@ def test_a_page_keeps_to_wcag_in_light_and_dark(desk, title):
         assert not faults(desk, rules)
 
 
+WHOLE_MODEL = "/?prompt=the+girl+saw+the+dog+and+the+dog+saw+the+girl&query=5+%C2%B7+dog&without=2"
+
+
+@pytest.mark.parametrize("device", [DESK, PHONE], ids=["desk", "phone"])
+def test_the_whole_model_keeps_to_wcag_with_what_it_opens_and_nothing_moves_while_a_word_is_typed(
+    browser, server, device
+):
+    context = browser.new_context(**device)
+    page = context.new_page()
+    page.goto(server + WHOLE_MODEL)
+    expect(page.locator(".check")).to_contain_text("✓ The server agrees")
+    for opened in (".board .next li button", ".open"):
+        page.locator(opened).first.press("Enter")
+        expect(page.locator(".panel")).to_be_visible()
+        assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+        for scheme, rules in (("light", WCAG_AA), ("dark", ["color-contrast"])):
+            page.emulate_media(color_scheme=scheme)
+            expect(page.locator(".stApp")).to_have_css("color-scheme", scheme)
+            page.wait_for_timeout(400)
+            assert not faults(page, rules)
+    page.get_by_role("button", name="Close").press("Enter")
+    settled(page)
+    page.wait_for_timeout(700)
+    page.evaluate(WATCH_SHIFTS)
+    box = page.get_by_role("textbox", name="Prompt")
+    box.press("End")
+    box.press_sequentially("s", delay=150)
+    expect(page.locator(".board .word").last).to_have_text("girls")
+    settled(page)
+    page.wait_for_timeout(700)
+    assert page.evaluate("window.shifts.reduce((a, b) => a + b, 0)") < 0.1
+    context.close()
+
+
+def test_a_first_visit_sees_the_steps_play_unless_the_visitor_wants_nothing_to_move(browser, server):
+    for motion, played in (("no-preference", True), ("reduce", False)):
+        context = browser.new_context(**DESK, reduced_motion=motion)
+        page = context.new_page()
+        page.goto(server)
+        expect(page.locator(".board .word").last).to_have_text("hat")
+        expect(page.get_by_role("button", name="Pause")).to_have_count(int(played))
+        if played:
+            page.get_by_role("textbox", name="Prompt").press("End")
+            page.keyboard.type("s")
+            expect(page.get_by_role("button", name="Pause")).to_have_count(0)
+            expect(page.locator(".steps [aria-current=step]")).to_have_text("All")
+        context.close()
+
+
 @pytest.mark.parametrize("title", TITLES)
 def test_a_page_fits_a_phone(phone, title):
     go_to(phone, title, PHONE)

@@ -68,7 +68,7 @@ def test_two_quick_presses_start_one_run_that_can_be_left_stopped_opened_and_dow
     expect(page.get_by_text("Another visitor's training")).to_have_count(0)
 
     page.get_by_role("link", name="Explore", exact=True).click()
-    expect(page.locator(".square canvas").first).to_be_visible()
+    expect(page.locator(".board .word").first).to_be_visible()
     page.get_by_role("link", name="Train", exact=True).click()
     wait_until(page, lambda: updates(page) > 0, "the return to the run")
     before = updates(page)
@@ -92,15 +92,22 @@ def test_two_quick_presses_start_one_run_that_can_be_left_stopped_opened_and_dow
     slider.press("Home")
     expect(page.get_by_text("After 0 updates.")).to_be_visible()
     settled(page)
+    page.get_by_text("Show the whole model").click()
+    expect(page.locator(".board .lane")).to_have_count(4)
+    expect(page.locator(".check")).to_contain_text("✓ The server agrees to")
+    slider.press("ArrowRight")
+    expect(page.get_by_text("After 0 updates.")).to_have_count(0)
+    expect(page.locator(".check")).to_contain_text("✓ The server agrees to")
+    settled(page)
 
     with page.expect_download() as download:
-        button(page, "Download .npz").first.click()
+        button(page, "Download .npz").first.press("Enter")
     metadata, _ = load_model_npz(io.BytesIO(download.value.path().read_bytes()), build_model("multihead"))
     assert f"{metadata['validation_loss']:.4f}" == loss
     assert metadata["config"]["steps"] == 6000
 
     button(page, "Open in Explore").first.click()
-    expect(page.locator(".square canvas").first).to_be_visible()
+    expect(page.locator(".board .word").first).to_be_visible()
     expect(page.get_by_role("radio", name="own 1")).to_be_checked()
     expect(page).to_have_url(re.compile("model=own"))
 

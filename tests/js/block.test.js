@@ -1,8 +1,8 @@
-// wordlm/ui/block_stages.js and block_panel.js: what the picture of the whole model shows is what the model computes.
+// wordlm/ui/block_stages.js, block_panel.js and block_layout.js: what the picture of the whole model shows is what the model computes.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { lanesBetween, layoutOf } from "../../wordlm/ui/block_picture.js";
+import { lanesBetween, layoutOf } from "../../wordlm/ui/block_layout.js";
 import { sharesOf } from "../../wordlm/ui/block_panel.js";
 import { matrix, matrixNames, stepOf, steps } from "../../wordlm/ui/block_stages.js";
 import { readModel, reading } from "../../wordlm/ui/forward.js";

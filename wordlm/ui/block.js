@@ -4,9 +4,10 @@
 // which says what `data` holds; tests/browser/test_block_browser.py holds the two together.
 
 import { fetchBytes, keptBytes, serverAddress } from "./cache.js";
+import { NARROW } from "./block_layout.js";
 import { matrixPanel, sharesOf, sharesPanel } from "./block_panel.js";
-import { NARROW, createPicture } from "./block_picture.js";
-import { quoted, steps, summary } from "./block_stages.js";
+import { createPicture } from "./block_picture.js";
+import { quoted, steps, summary, toldHead } from "./block_stages.js";
 import { element, isStill, number } from "./drawing.js";
 import { nextWords, readModel, reading } from "./forward.js";
 import { Tokenizer } from "./tokenizer.js";
@@ -191,7 +192,8 @@ function createBlock(root) {
       pictures.pop();
       figures.lastChild.remove();
     }
-    const told = steps(views[0], state.alone || width < NARROW);
+    views[0].told = toldHead(views[0], state.alone || width < NARROW);
+    const told = steps(views[0], views[0].told);
     state.step = Math.min(state.step, told.length);
     drawPlayer(told);
     sentence.replaceChildren(...sentenceOf(told));
@@ -333,7 +335,7 @@ function createBlock(root) {
     else panel.replaceChildren();
     // What was just opened below the fold would seem to be nothing.
     const name = state.word !== null ? `word ${state.word}` : state.stage && `${state.stage.name} ${state.stage.head} ${state.stage.key}`;
-    if (name && name !== panel.dataset.name) panel.scrollIntoView({ block: "nearest", behavior: isStill() ? "instant" : "smooth" });
+    if (name && name !== panel.dataset.name) (panel.querySelector("tbody, .cell-said") ?? panel).scrollIntoView({ block: "nearest", behavior: isStill() ? "instant" : "smooth" });
     panel.dataset.name = name ?? "";
     if (focused) panel.querySelector(`[data-focus="${CSS.escape(focused)}"]`)?.focus();
   }
@@ -369,14 +371,18 @@ function createBlock(root) {
     update();
   };
   const onKey = (event) => {
-    if (event.composedPath()[0].matches?.("input, select, textarea, canvas, .word")) return;
-    if (event.key === "ArrowRight") go(Math.min(state.step + 1, steps(views[0]).length));
+    if (!root.isConnected) return leave();
+    if (!views || event.composedPath()[0].matches?.("input, select, textarea, canvas, .word")) return;
+    const head = Number(event.key) - 1;
+    if (data.large && head >= 0 && head < (views[0].model.heads ?? 0)) actions.head(head);
+    else if (!event.composedPath().includes(root)) return;
+    else if (event.key === "ArrowRight") go(Math.min(state.step + 1, steps(views[0]).length));
     else if (event.key === "ArrowLeft") go(Math.max(state.step - 1, 0));
     else return;
     event.preventDefault();
   };
   document.addEventListener("input", onInput);
-  root.addEventListener("keydown", onKey);
+  document.addEventListener("keydown", onKey);
   let width = 0;
   const resized = new ResizeObserver(() => {
     if (Math.abs(root.clientWidth - width) > 1) {
@@ -390,6 +396,7 @@ function createBlock(root) {
     clearInterval(timer);
     resized.disconnect();
     document.removeEventListener("input", onInput);
+    document.removeEventListener("keydown", onKey);
   }
 
   return { receive, leave };

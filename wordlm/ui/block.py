@@ -8,7 +8,6 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,7 @@ from wordlm.checkpoints import parameter_bytes
 from wordlm.text import EncodedPrompt, Vocab
 from wordlm.ui.browser_model import layout_of, tokenizer_tables
 from wordlm.ui.charts import head_hue
-from wordlm.ui.components import module, offered
+from wordlm.ui.components import module, offered, style
 from wordlm.ui.heads import Look
 from wordlm.ui.resources import Checkpoint, kept, model_of, vocabulary_of
 
@@ -96,7 +95,7 @@ def _registered() -> Callable:
     return st.components.v2.component(
         "model_picture",
         html='<div class="model"></div>',
-        css=Path(__file__).with_suffix(".css").read_text(encoding="utf-8"),
+        css=style("picture.css", "block.css"),
         js=module("loader.js"),
     )
 

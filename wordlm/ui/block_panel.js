@@ -115,9 +115,7 @@ export function sharesPanel(view, { word, versus }, { hues, close, compare, othe
   const difference = Math.abs(found.total - logit);
   return element("section", { className: "panel shares", aria: { label: `Who made ${name} likely?` } }, [
     header(versus === null ? `Who made ${name} likely?` : `Why ${name} rather than ${second}?`, close),
-    element("p", {}, [
-      `Each head's part of ${what}, ${number(logit, 2)}. The lines above show the part of every word.`,
-    ]),
+    element("p", {}, [`${capital(inOneSentence(rows, name))} These are the parts of ${what}, ${number(logit, 2)}. The lines show the part of every word: in the head's hue for ${name}, grey and dashed against it.`]),
     element("label", {}, ["Compare with ", select]),
     element("table", {}, [
       element("thead", {}, [element("tr", {}, ["", "its share", "", "without it, the score changes by", ...(versus === null ? ["and its probability becomes"] : [])].map((text) => element("th", { textContent: text, scope: "col" })))]),
@@ -136,9 +134,9 @@ export function sharesPanel(view, { word, versus }, { hues, close, compare, othe
       ])]),
     ]),
     element("p", { className: "dim" }, [
-      "Exact for the hidden units that are open in this reading. It is not what would happen without the head: then other units open. ",
-      parted.length ? `Share and change part for ${named(parted)}. ` : "",
-      outrun.length ? `Without ${named(outrun)} score and probability go opposite ways, since the scores of other words change more.` : "",
+      "The shares are exact for the hidden units that are open now. Without a head other units open, so the score changes by something else. ",
+      parted.length ? `For ${named(parted)} even the direction differs. ` : "",
+      outrun.length ? `Without ${named(outrun)} the score and the probability of ${name} go opposite ways: the scores of other words change more.` : "",
     ]),
     pairsTable(view, found),
   ]);
@@ -148,6 +146,15 @@ export function sharesPanel(view, { word, versus }, { hues, close, compare, othe
 export function sharesOf({ model, read }, word, versus) {
   const found = shares(model, read, word);
   return versus === null ? found : shareDifference(found, shares(model, read, versus));
+}
+
+const capital = (sentence) => sentence[0].toUpperCase() + sentence.slice(1);
+
+/** Say who speaks most for a word and who against it. */
+function inOneSentence(rows, name) {
+  const [most, least] = [Math.max, Math.min].map((of) => rows.find(({ sum }) => sum === of(...rows.map((row) => row.sum))));
+  const against = least.sum < 0 ? `; ${least.title} most against it, ${number(least.sum, 2)}` : "";
+  return most.sum > 0 ? `${most.title} speaks most for ${name}, ${signedNumber(most.sum, 2)}${against}.` : `All speak against ${name}, ${least.title} most.`;
 }
 
 const named = (heads) => heads.map(({ head }) => `head ${head + 1}`).join(" and ");

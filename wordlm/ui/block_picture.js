@@ -3,87 +3,15 @@
 //
 // What is a matrix is drawn on a canvas, what connects is SVG, what is read or pressed is HTML above both.
 
-import { HUES, channels, drawn, element, isStill, number, shownWord, signedNumber } from "./drawing.js";
+import { lanesBetween, layoutOf } from "./block_layout.js";
+import { HUES, channels, clamp, drawn, element, isStill, number, shownWord, signedNumber } from "./drawing.js";
 import { nextWords } from "./forward.js";
-import { looksMostAt, matrix, sayPair, stepOf } from "./block_stages.js";
+import { looksMostAt, matrix, sayPair, stepOf, withoutHeads } from "./block_stages.js";
 
-export const NARROW = 700;
 const SPLIT_MS = 700;
 const FRAME = "rgb(128 128 128 / 0.5)";
 const LEAST_ID = 4; // of a word that can be written; before it stand the special ones
 const WRITTEN_FROM = 0.1; // a smaller weight has no number beside its line
-
-const clamp = (value, low, high) => Math.min(high, Math.max(low, value));
-
-/**
- * Return where everything stands, in pixels: { width, height, narrow, nextShown, rowHeight, top, bottom, names, embedding,
- * lanes, slots, right, rest }. `rest` is what follows for the chosen word alone. `slots` is where the MLP has all of them, since it has no lanes.
- *
- * `lanes` are [{ head, x, width, strip, from, to }]: a lane with the strips of its keys and values, as wide as `strip`
- * (0 where there is no room), and between `from` and `to` the lines. On a narrow screen there is the chosen head's alone.
- */
-export function layoutOf({ width, room, n, heads, chosen, nextShown }) {
-  const narrow = width < NARROW;
-  const rowHeight = clamp(room / n, narrow ? 9 : 6, 34);
-  const top = heads === null ? 30 : 96;
-  const tight = narrow || width < 960;
-  const names = { x: 0, width: tight ? 96 : 128 };
-  const embedding = { x: names.width + 4, width: tight ? 52 : 84 };
-  const rightWidth = narrow ? width - 12 : clamp(width * 0.24, 230, 340);
-  const from = embedding.x + embedding.width + (narrow ? 14 : 30);
-  const to = narrow ? width - 14 : width - rightWidth - 36;
-  const bottom = top + n * rowHeight;
-  const right = { x: narrow ? 6 : width - rightWidth, y: narrow ? bottom + 64 : 0, width: rightWidth };
-  const slots = { x: from + (narrow ? 0 : 40), y: top, width: Math.min(300, to - from - (narrow ? 0 : 80)), height: Math.max(bottom - top, 200) };
-  const rest = restOf(heads, narrow ? right.y : top - 70);
-  const height = Math.max(rest.at(-1).y + 88 + nextShown * 22, bottom + (heads === null ? 12 : 54));
-  return { width, narrow, nextShown, rowHeight, top, bottom, height, names, embedding, slots, right, rest, lanes: lanesOf(heads, chosen, from, to, narrow) };
-}
-
-/** Return what follows for the chosen word alone, { name, y, height } each, from top to bottom. */
-function restOf(heads, y) {
-  if (heads === null) return [{ name: "hidden", y: y + 110, height: 14 }];
-  return [40, 80, 118, 156, 196].map((below, i) => ({ name: ["beside", "update", "word", "contextual", "hidden"][i], y: y + below, height: 13 }));
-}
-
-function lanesOf(heads, chosen, from, to, narrow) {
-  if (heads === null) return [];
-  const total = to - from;
-  if (narrow) return [lane(chosen, from, total)];
-  const gap = Math.min(heads > 4 ? 8 : 22, total / heads / 4);
-  const even = (total - gap * (heads - 1)) / heads;
-  const wide = even >= 100 ? even : Math.min(190, total * 0.4);
-  const others = heads === 1 ? 0 : (total - gap * (heads - 1) - wide) / (heads - 1);
-  let x = from;
-  return Array.from({ length: heads }, (_, head) => {
-    const width = head === chosen ? wide : others;
-    x += width + gap;
-    return lane(head, x - width - gap, width);
-  });
-}
-
-function lane(head, x, width) {
-  const strip = width < 50 ? 0 : Math.min(90, width * 0.27);
-  return { head, x, width, strip, from: x + strip + 4, to: x + width - strip - 4 };
-}
-
-/** Return lanes on their way from those of another number of heads: each starts as its part of the lane it came from. */
-export function lanesBetween(before, after, share) {
-  return after.map((one, place) => {
-    const [x, width] = part(before, place / after.length, (place + 1) / after.length);
-    const mixed = lane(one.head, x + (one.x - x) * share, width + (one.width - width) * share);
-    return mixed;
-  });
-}
-
-/** Return the x and the width of a part of lanes side by side, given by two shares of their number. */
-function part(lanes, first, last) {
-  const at = (share) => {
-    const place = Math.min(lanes.length - 1, Math.floor(share * lanes.length + 1e-9));
-    return lanes[place].x + (share * lanes.length - place) * lanes[place].width;
-  };
-  return [at(first), Math.max(2, at(last) - at(first))];
-}
 
 /** Draw a matrix into a box, a cell a value: the hue where it is above 0, grey below, the deeper the further from 0. */
 function drawCells(context, { rows, columns, values, from }, box, rgb, { alphas = null, reach = null } = {}) {
@@ -127,7 +55,8 @@ export function createPicture(root, actions) {
 
   const meet = (event) => {
     const bounds = board.getBoundingClientRect();
-    const [x, y] = [event.clientX - bounds.left, event.clientY - bounds.top];
+    const zoom = bounds.width / board.clientWidth;
+    const [x, y] = [(event.clientX - bounds.left) / zoom, (event.clientY - bounds.top) / zoom];
     const region = regions.find(({ box }) => x >= box.x && x < box.x + box.width && y >= box.y && y < box.y + box.height);
     if (!region) return null;
     const row = Math.floor(((y - region.box.y) / region.box.height) * region.rows);
@@ -149,6 +78,7 @@ export function createPicture(root, actions) {
   board.addEventListener("click", (event) => {
     if (event.target.closest("button, input, .next")) return;
     const met = meet(event);
+    tip.hidden = true; // it would lie over what the press shows
     if (met?.press) met.press(met.row, met.column);
   });
 
@@ -276,6 +206,7 @@ export function createPicture(root, actions) {
         put(queries, where, () => hue[head], { say: (_, k) => matrix(view, "queries").say(head, k), alphas: [faint] }, "queries", head);
       }
       put(messages, { x: one.x, y: layout.top - 30, width: one.width, height: 13 }, () => hue[head], { say: (_, k) => matrix(view, "messages").say(head, k), alphas: [faint] }, "messages", head);
+      frame("messages", { x: one.x, y: layout.top - 30, width: one.width, height: 13 }, FRAME);
       regions.push({
         box: { x: one.from, y: layout.top, width: one.to - one.from, height: shown * layout.rowHeight },
         rows: shown,
@@ -428,9 +359,9 @@ export function createPicture(root, actions) {
         onchange: () => actions.toggle(head),
       });
       const across = layout.narrow ? { x: 0, width: layout.width } : one;
-      made.push(at(across.x, 0, across.width, one.width < 60 ? names : layout.narrow ? [element("span", { className: "names" }, ["heads", ...names]), element("label", {}, [`head ${head + 1} `, on])] : [element("span", { className: "names" }, names), on], `lane ${one.width < 60 ? "mini" : ""} ${read.headsOn[head] ? "" : "off"} ${faded("keys")}`));
+      made.push(at(across.x, 0, across.width, one.width < 60 ? names : layout.narrow ? [element("span", { className: "names" }, ["heads", ...names]), element("label", {}, [`head ${head + 1} `, on])] : [element("span", { className: "names" }, names), on], `lane ${state.step > 3 && head === view.told ? "told" : ""} ${one.width < 60 ? "mini" : ""} ${read.headsOn[head] ? "" : "off"} ${faded("keys")}`));
       if (!small)
-        made.push(at(one.x, 25, one.width, [element("span", {}, read.headsOn[head] ? [`most at `, element("bdi", { textContent: shownWord(prompt.typed[most]) }), ` ${number(read.weights[head * n + most])}`] : ["off: it hands on zeros"])], `dim ${faded("weights")}`));
+        made.push(at(one.x, 25, one.width, [element("span", {}, read.headsOn[head] ? [`most at “`, element("bdi", { textContent: prompt.typed[most] }), `” ${number(read.weights[head * n + most])}`] : ["off: it hands on zeros"])], `dim ${faded("weights")}`));
       if (one.strip && one.width >= 100) {
         made.push(at(one.x, layout.bottom + 22, one.width, [opens(`query of ${query}`, "queries", head)], faded("queries")));
         made.push(at(one.x, layout.top - 16, one.strip + 20, [opens("keys", "keys", head)], faded("keys")));
@@ -461,18 +392,16 @@ export function createPicture(root, actions) {
   function drawNext(view, state, layout) {
     const { read, itos, prompt, before } = view;
     const list = nextWords(read.probabilities, layout.nextShown);
-    const top = Math.max(...list.map(({ id, probability }) => Math.max(probability, before?.[id] ?? 0)));
-    const off = (read.headsOn ?? []).flatMap((on, head) => (on ? [] : [head + 1]));
     const y = layout.rest.at(-1).y + 26;
     Object.assign(next.style, { left: `${layout.right.x}px`, top: `${y}px`, width: `${layout.right.width}px` });
     next.classList.toggle("later", state.step > 0 && stepOf(view.model, "hidden") > state.step);
     next.replaceChildren(
-      element("h4", {}, ["Next word after ", element("bdi", { textContent: shownWord(prompt.typed.at(-1)) }), off.length ? ` without head${off.length > 1 ? "s" : ""} ${new Intl.ListFormat("en").format(off.map(String))}` : ""]),
+      element("h4", {}, ["Next word after ", element("bdi", { textContent: shownWord(prompt.typed.at(-1)) }), ` ${withoutHeads(read)}`.trimEnd()]),
       element("ol", {}, list.map(({ id, probability }) => element("li", { className: view.disagree?.has(id) ? "apart" : "" }, [
         element("button", { type: "button", title: "Who made this word likely?", aria: { pressed: id === state.word }, data: { focus: `next-${id}` }, onclick: () => actions.word(id) }, [element("bdi", { textContent: shownWord(itos[id]) })]),
         element("span", { className: "bar" }, [
-          before ? element("i", { className: "before", style: { width: `${(100 * before[id]) / top}%` } }) : "",
-          element("i", { style: { width: `${(100 * probability) / top}%` } }),
+          before ? element("i", { className: "before", style: { width: `${100 * before[id]}%` } }) : "",
+          element("i", { style: { width: `${100 * probability}%` } }),
         ]),
         element("span", { className: "number", textContent: before ? `${number(probability)} (was ${number(before[id])})` : number(probability) }),
       ]))),

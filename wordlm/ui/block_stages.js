@@ -140,11 +140,17 @@ export function looksMostAt(read, head) {
 export function summary(view) {
   const { model, read, prompt, itos } = view;
   const [best] = nextWords(read.probabilities, 1);
-  const expects = `After ${quoted(prompt.typed.at(-1))} the likeliest word is ${quoted(itos[best.id])}, ${number(best.probability)}.`;
+  const expects = `After ${quoted(prompt.typed.at(-1))} the likeliest word ${withoutHeads(read)}is ${quoted(itos[best.id])}, ${number(best.probability)}.`;
   if (model.kind === "mlp" || !read.headsOn.includes(true)) return expects;
   const head = sharpestHead(view), most = looksMostAt(read, head);
   const whose = model.heads === 1 ? "The head looks most" : `Head ${head + 1} looks most sharply:`;
   return `${expects} ${whose} at ${quoted(prompt.typed[most])}, ${number(read.weights[head * read.ids.length + most])}.`;
+}
+
+/** Say which heads are off: "without heads 2 and 3 ", or nothing. */
+export function withoutHeads({ headsOn }) {
+  const off = (headsOn ?? []).flatMap((on, head) => (on ? [] : [String(head + 1)]));
+  return off.length ? `without head${off.length > 1 ? "s" : ""} ${new Intl.ListFormat("en").format(off)} ` : "";
 }
 
 /** Return the head with the largest weight, of those that are on where any is. */
@@ -155,19 +161,19 @@ function sharpestHead({ model, read }) {
   return sharpest;
 }
 
-/**
- * Return the steps of a view, [title, sentence, name of one or two words] each.
- *
- * They tell of the chosen head where it stands `alone` or has the only wide lane, else of the one that looks most sharply.
- */
-export function steps(view, alone = false) {
+/** Return the head that the steps tell of: the chosen one where it is `alone` in sight, else the one that looks most sharply. */
+export function toldHead(view, alone) {
+  return view.model.kind === "mlp" || alone || view.model.heads > 4 ? view.head : sharpestHead(view);
+}
+
+/** Return the steps of a view, [title, sentence, name of one or two words] each, as one head takes them. */
+export function steps(view, head = view.head) {
   const { model, read, prompt, itos } = view;
-  const head = model.kind === "mlp" || alone || model.heads > 4 ? view.head : sharpestHead(view);
   const n = read.ids.length, last = n - 1, D = model.dModel;
   const query = quoted(prompt.typed[last]);
   const [best] = nextWords(read.probabilities, 1);
   const decided = `${open(read)} of ${model.hidden} hidden units stay above 0. They score all ${model.vocabSize.toLocaleString("en")} words: ${quoted(itos[best.id])} is likeliest, ${number(best.probability)}.`;
-  const cut = `The model reads ${n} pieces, the start mark among them. ${query} stands last, in slot ${model.contextLen}; in the vocabulary it is number ${read.ids[last]}.`;
+  const cut = `The model reads ${n} pieces, the start mark among them; they stand in the last of its ${model.contextLen} slots. ${query} is number ${read.ids[last]} of the vocabulary.`;
   if (model.kind === "mlp")
     return [
       ["Words and slots", cut, "words"],
@@ -190,7 +196,7 @@ export function steps(view, alone = false) {
     ["Scores", `${whose} multiplies its query with each key. For ${key} the ${K} products add up to ${number(score * Math.sqrt(K), 2)}; divided by √${K}: ${number(score, 2)}.`, "scores"],
     ["Weights", `The softmax turns the ${n} scores into weights that sum to 1. ${whose} gives ${key} the most, ${number(weight)}.`, "weights"],
     ["Messages", `${whose} adds up all values, each times its weight: its message.${off} ${all} ${read.messages.length} numbers.`, "messages"],
-    ["Update", `The output projection W_O mixes all messages into one update, added to ${query} itself. Number 1: ${number(read.E[last * D])} ${signedNumber(read.update[0])} = ${number(read.contextual[0])}.`, "update"],
+    ["Update", `The output projection W_O mixes all messages into one update, added to ${query} itself. Number 1: ${number(read.E[last * D])} (${query}) ${signedNumber(read.update[0])} (update) = ${number(read.contextual[0])}.`, "update"],
     ["The next word", decided, "next word"],
   ];
 }

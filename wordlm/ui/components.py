@@ -19,6 +19,11 @@ def _text(name: str) -> str:
     return Path(__file__).with_name(name).read_text(encoding="utf-8")
 
 
+def style(*names: str) -> str:
+    """Return several style sheets as one."""
+    return "\n".join(map(_text, names))
+
+
 _IMPORT = re.compile(r'^import \{[^}]*\} from "\./([\w.]+)";\n', re.MULTILINE)
 
 

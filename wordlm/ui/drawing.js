@@ -43,6 +43,8 @@ export const shownWord = (word) => (/[\p{L}\p{N}]/u.test(word) ? word : `“${wo
 /** Whether this visitor wants nothing to move. */
 export const isStill = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 
+export const clamp = (value, low, high) => Math.min(high, Math.max(low, value));
+
 /** The three channels of "#rrggbb". */
 export const channels = (hue) => [1, 3, 5].map((i) => Number.parseInt(hue.slice(i, i + 2), 16));
 

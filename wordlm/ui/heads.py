@@ -3,7 +3,6 @@
 import base64
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,9 +11,7 @@ import streamlit as st
 
 from wordlm.text import UNK, EncodedPrompt
 from wordlm.ui.charts import head_hue
-from wordlm.ui.components import module
-
-_HERE = Path(__file__)
+from wordlm.ui.components import module, style
 
 
 @dataclass(frozen=True)
@@ -133,6 +130,6 @@ def _registered() -> Callable:
     return st.components.v2.component(
         "heads",
         html='<div class="heads"></div>',
-        css=_HERE.with_suffix(".css").read_text(encoding="utf-8"),
+        css=style("picture.css", "heads.css"),
         js=module("heads.js"),
     )

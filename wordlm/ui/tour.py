@@ -22,10 +22,15 @@ STOPS = (
     TourStop(
         "explore",
         "Explore",
-        "Type a prompt: each word becomes a token. Each square below is one head (the MLP has none); the outlined row "
-        "says where your word looks when it is the last one read.",
+        "Type a prompt: each word becomes a token, and the picture follows every key. Press *Play*: it goes through "
+        "the model, one step after the other. Each lane is one head; the MLP has none.",
     ),
-    TourStop("explore", "Explore", "Open *One weight* below: the model's arithmetic, done by hand."),
+    TourStop(
+        "explore",
+        "Explore",
+        "See it as *cells*: the outlined row says where your word looks when it is the last one read. *One weight* "
+        "below is the model's arithmetic, done by hand.",
+    ),
     TourStop(
         "compare",
         "Compare heads",
