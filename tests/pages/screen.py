@@ -61,7 +61,7 @@ class Screen:
     @property
     def whole_model(self) -> dict:
         """What the browser is given to calculate and draw the whole model."""
-        return json.loads(next(e.proto.json for e in self.app.get("bidi_component") if e.key == "model_picture"))
+        return json.loads(next(e.proto.json for e in self.app.get("bidi_component") if e.key == "block"))
 
     def figure(self, key: str) -> dict:
         return json.loads(next(e.proto.spec for e in self.app.get("plotly_chart") if e.key == key))

@@ -21,10 +21,10 @@ const loaded = new Map();
 let welcomed = false;
 
 export default function ({ data, parentElement, setTriggerValue }) {
-  const root = parentElement.querySelector(".model");
-  root.block ??= createBlock(root);
-  root.block.receive(data, (values) => setTriggerValue("chosen", values));
-  return () => setTimeout(() => { if (!root.isConnected) root.block.leave(); });
+  const root = parentElement.querySelector(".block");
+  root.picture ??= createBlock(root);
+  root.picture.receive(data, (values) => setTriggerValue("chosen", values));
+  return () => setTimeout(() => { if (!root.isConnected) root.picture.leave(); });
 }
 
 function createBlock(root) {

@@ -7,7 +7,6 @@ import hashlib
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ from wordlm.checkpoints import parameter_bytes
 from wordlm.text import EncodedPrompt, Vocab
 from wordlm.ui.browser_model import layout_of, tokenizer_tables
 from wordlm.ui.charts import head_hue
-from wordlm.ui.components import module, offered, style
+from wordlm.ui.components import fetched_component, named, offered, offered_script
 from wordlm.ui.heads import Look
 from wordlm.ui.resources import Checkpoint, kept, model_of, vocabulary_of
 
@@ -62,7 +61,7 @@ def block_picture(
     last = look.query == len(prompt.ids) - 1
     likeliest = () if probabilities is None else np.argsort(-probabilities, kind="stable")[:_CONFIRMED]
     data = {
-        "script": offered(*_script(), "the picture's script", "text/javascript"),
+        "script": offered_script("block"),
         "text": text,
         "position": None if last else prompt.positions[look.query],
         "head": look.head,
@@ -84,25 +83,15 @@ def block_picture(
     }
 
     def chosen() -> None:
-        if (came := st.session_state["model_picture"].chosen) is not None:
+        if (came := st.session_state["block"].chosen) is not None:
             on_chosen(dict(came))
 
-    _registered()(key="model_picture", data=data, on_chosen_change=chosen)
+    _registered()(key="block", data=data, on_chosen_change=chosen)
 
 
 @st.cache_resource(show_spinner=False)
 def _registered() -> Callable:
-    return st.components.v2.component(
-        "model_picture",
-        html='<div class="model"></div>',
-        css=style("picture.css", "block.css"),
-        js=module("loader.js"),
-    )
-
-
-@cache
-def _script() -> tuple[bytes, str]:
-    return _named(module("block.js").encode())
+    return fetched_component("block")
 
 
 @kept(16)
@@ -128,9 +117,4 @@ def _offered(one: Material) -> dict[str, Any]:
 
 @kept(4)
 def _words(vocab: Vocab) -> tuple[bytes, str]:
-    return _named(json.dumps({"tables": tokenizer_tables(), "itos": vocab.itos}, separators=(",", ":")).encode())
-
-
-def _named(content: bytes) -> tuple[bytes, str]:
-    """Return bytes with the name under which a browser keeps them."""
-    return content, hashlib.sha256(content).hexdigest()
+    return named(json.dumps({"tables": tokenizer_tables(), "itos": vocab.itos}, separators=(",", ":")).encode())

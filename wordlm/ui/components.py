@@ -3,9 +3,11 @@
 They receive words as data and write them with `textContent`, so nothing that a visitor types is ever markup.
 """
 
+import hashlib
 import re
 import time
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,28 @@ _LINK_HTML = '<button type="button">Copy link</button><p role="status"></p>'
 
 def _text(name: str) -> str:
     return Path(__file__).with_name(name).read_text(encoding="utf-8")
+
+
+def fetched_component(name: str) -> Callable:
+    """Register a component `name` that is a `div` of that class, runs `name.js` and gets it by `loader.js`."""
+    sheets = style("picture.css", f"{name}.css")
+    return st.components.v2.component(name, html=f'<div class="{name}"></div>', css=sheets, js=module("loader.js"))
+
+
+@cache
+def script(name: str) -> tuple[bytes, str]:
+    """Return `name.js` with what it imports, and its digest."""
+    return named(module(f"{name}.js").encode())
+
+
+def named(content: bytes) -> tuple[bytes, str]:
+    """Return bytes with their SHA-256, under which a browser keeps them."""
+    return content, hashlib.sha256(content).hexdigest()
+
+
+def offered_script(name: str) -> dict[str, Any]:
+    """Let the browser fetch the script of a component; its data have this as `script`."""
+    return offered(*script(name), f"the script {name}", "text/javascript")
 
 
 def style(*names: str) -> str:

@@ -11,7 +11,7 @@ import streamlit as st
 
 from wordlm.text import UNK, EncodedPrompt
 from wordlm.ui.charts import head_hue
-from wordlm.ui.components import module, style
+from wordlm.ui.components import fetched_component, offered_script
 
 
 @dataclass(frozen=True)
@@ -83,6 +83,7 @@ def heads_picture(
     lower = np.tril_indices(n)
     packed = np.ascontiguousarray(weights[:, lower[0], lower[1]], np.float32)
     data = {
+        "script": offered_script("heads"),
         "words": [
             {
                 "label": prompt.labels[i],
@@ -127,9 +128,4 @@ def _next(words: pd.DataFrame) -> list[dict[str, Any]]:
 
 @st.cache_resource(show_spinner=False)
 def _registered() -> Callable:
-    return st.components.v2.component(
-        "heads",
-        html='<div class="heads"></div>',
-        css=style("picture.css", "heads.css"),
-        js=module("heads.js"),
-    )
+    return fetched_component("heads")

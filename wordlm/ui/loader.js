@@ -13,20 +13,12 @@ export default function (component) {
     (script) => { if (!left) leave = script.default(component); },
     () => {
       fetched.delete(url); // asked again with the next drawing
-      if (!left) sayNotFetched(component);
+      const said = "The picture's script could not be fetched. Reload the page to try again.";
+      if (!left) component.parentElement.querySelector("div").textContent = said;
     },
   );
   return () => {
     left = true;
     leave?.();
   };
-}
-
-function sayNotFetched({ parentElement, setTriggerValue }) {
-  const [said, button] = ["p", "button"].map((name) => document.createElement(name));
-  said.className = "sentence";
-  said.textContent = "The picture's script could not be fetched. Cells and lines, which the server draws, still work.";
-  Object.assign(button, { type: "button", className: "act", textContent: "cells" });
-  button.onclick = () => setTriggerValue("chosen", { form: "cells" });
-  parentElement.querySelector("div").replaceChildren(said, button);
 }
