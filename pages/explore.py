@@ -2,26 +2,24 @@ from wordlm.ui.shell import inside_app
 
 inside_app()
 
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import streamlit as st
 
-from wordlm.ablation import next_word_effect, switches, word_effect
+from wordlm.ablation import switches, word_effect
 from wordlm.arithmetic import explain_weight, softmax_table, step_table, term_table
 from wordlm.head_measures import MEASURES, head_measures
-from wordlm.inspection import next_probabilities, next_words, rank_of, shape_table, token_table, weight_table
+from wordlm.inspection import next_probabilities, rank_of, shape_table, token_table, weight_table
 from wordlm.starts import EXAMPLES
 from wordlm.ui import address, blocks, controls
 from wordlm.ui import explore as view
 from wordlm.ui.glossary import explain
-from wordlm.ui.heads import heads_picture, panes_of
 from wordlm.ui.resources import inspection_of, model_of, probabilities_of, rows_drawn_of, vocabulary_of
-from wordlm.ui.squares import squares_svg
 
 choice = controls.shared_choice()
 prompt, chosen, vocab = choice.prompt, choice.checkpoint, vocabulary_of(choice.checkpoint)
-has_heads, presenting, alone = chosen.heads is not None, address.held("present"), None
+has_heads, presenting = chosen.heads is not None, address.held("present")
 
 # What comes and goes while one types has a place of its own: otherwise the browser makes the picture below it anew.
 with st.container():
@@ -32,64 +30,50 @@ with st.container():
         controls.say_other_seed(choice)
 query = controls.held_query(prompt)
 reading = prompt.up_to(query)
-probabilities = probabilities_of(chosen, reading.ids)
-words = next_words(probabilities, vocab)
+expected = probabilities = probabilities_of(chosen, reading.ids)
+inspection, head, key, off = None, 0, len(reading.ids) - 1, ()
+if has_heads:
+    head, off = controls.held_head(chosen.heads), controls.held_off(chosen.heads)
+    inspection = inspection_of(chosen, reading.ids)
+    key = controls.held_key(reading, inspection.weights[head, -1])
+    if off:
+        expected = next_probabilities(model_of(chosen), reading.ids, **switches(model_of(chosen), off))
+words = cache(partial(view.likeliest, probabilities, expected, vocab))
+look = controls.look_at(reading, query, key, head, large=presenting)
+as_squares = has_heads and look.form != "model"  # otherwise the browser draws, and says at every key what is seen
+one_reading = as_squares and presenting and address.held("one_reading")
 
 
 def pressed(came: dict[str, Any]) -> None:
     controls.choose_in_picture(prompt, came)
 
 
-if not has_heads:
-    view.say_odd_words(prompt)
-    view.say_without_heads(reading, words)
-    look = controls.look_at(reading, query, query, large=presenting)
-    view.draw_whole_model(choice, look, pressed, (), probabilities, None)
-else:
-    head, off = controls.held_head(chosen.heads), controls.held_off(chosen.heads)
-    inspection, rows, expected = inspection_of(chosen, reading.ids), rows_drawn_of(chosen, prompt), probabilities
-    key = controls.held_key(reading, inspection.weights[head, -1])
-    if off:
-        expected = next_probabilities(model_of(chosen), reading.ids, **switches(model_of(chosen), off))
-        words = next_word_effect(probabilities, expected, vocab, view.NAMED)
-    look = controls.look_at(reading, query, key, head, large=presenting)
-    if look.form != "model":  # there the browser says it, at every key
-        view.say_what_is_seen(inspection, reading, words, off)
-    picture = st.container()
-    one_reading = address.held("one_reading") if look.form != "model" else False
-    if not presenting:
-        with st.container():
-            view.say_odd_words(prompt)
-        below = st.container(key="below_picture", horizontal=True, vertical_alignment="center")
-        with below:
-            if look.form != "model":
-                one_reading = controls.choose_one_reading()
+if as_squares:
+    view.say_what_is_seen(inspection, reading, words(), off)
+elif not has_heads:
+    view.say_without_heads(reading, words())
+picture = st.container()
+if not presenting:
+    with st.container():
+        view.say_odd_words(prompt)
+    if has_heads:
+        with st.container(key="below_picture", horizontal=True, vertical_alignment="center"):
+            one_reading = as_squares and controls.choose_one_reading()
             view.present_button()
-    whole = inspection_of(chosen, prompt.ids) if one_reading else None
-    if not presenting:
-        with below, st.container(width="content"):
-            blocks.check_strip(inspection.checks, drawn=view.difference_drawn(rows, inspection, whole, query))
-    if whole is not None:
-        explain(view.ONE_READING)
-    drawn, panes = rows.weights if whole is None else whole.weights, panes_of(chosen.heads, off)
-    way = "each word read as the last" if whole is None else "one reading of the whole prompt"
-    alone = partial(squares_svg, f"Where each head of {chosen.name} looks, {way}", prompt, drawn, panes, look)
-    first = len(reading.ids) - query - 1  # of the reading's words, those that the picture no longer shows
-    with picture:
-        if look.form == "model":
-            view.draw_whole_model(choice, look, pressed, off, expected, inspection.weights[:, -1])
-        else:
-            heads_picture(
-                prompt,
-                drawn,
-                panes,
-                look,
-                pressed,
-                words=words.head(view.NAMED).rename(columns={"probability": "before"}),
-                scores=inspection.scores[:, -1, first:] if whole is None else whole.scores[:, query, : query + 1],
-                beyond=rows.beyond[:, query],
-                switches=True,
-            )
+            checks = st.container(width="content")
+        if one_reading:
+            explain(view.ONE_READING)
+with picture:
+    if as_squares:
+        rows = rows_drawn_of(chosen, prompt)
+        whole = inspection_of(chosen, prompt.ids) if one_reading else None
+        view.draw_squares(prompt, rows, inspection, whole, off, look, words(), pressed)
+    else:
+        view.draw_whole_model(choice, look, pressed, off, expected, inspection.weights[:, -1] if has_heads else None)
+if has_heads and not presenting:
+    with checks:
+        drawn = view.difference_drawn(rows, inspection, whole, query) if as_squares else None
+        blocks.check_strip(inspection.checks, drawn=drawn)
 
 if not presenting:
     one_weight, in_numbers, what_next, shapes = address.tabs("tab")
@@ -113,7 +97,7 @@ if not presenting:
             view.numbers(weight_table(seen, reading), measures, MEASURES, chosen.name)
     with what_next:
         if what_next.open:
-            blocks.number_table(words.drop(columns="id", errors="ignore"), alt="The ten likeliest next words")
+            blocks.number_table(words().drop(columns="id", errors="ignore"), alt="The ten likeliest next words")
             word = controls.choose_word(vocab, int(probabilities.argmax()))
             if has_heads:
                 effect = word_effect(model_of(chosen), reading.ids, word)
@@ -131,7 +115,8 @@ if not presenting:
     models = {one: model_of(one) for one in choice.compared}
 
     def collect() -> blocks.Collected:
-        return view.collected(chosen, models, prompt, reading, words)
+        return view.collected(chosen, models, prompt, reading, words())
 
+    alone = partial(view.squares_alone, chosen, models[chosen], prompt, look, off, one_reading) if has_heads else None
     name = blocks.file_stem("explore", chosen.title, choice.text)
     blocks.take_away(name, "Where each head looks", choice.text, choice.compared, collect, picture=alone)

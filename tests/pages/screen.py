@@ -50,7 +50,7 @@ class Screen:
 
     def picture_of(self, key: str) -> dict:
         """What one of several is given, its rows as (panes, n, n), NaN above the diagonal."""
-        data = json.loads(next(e.proto.json for e in self.app.get("bidi_component") if e.key == key))
+        data = json.loads(next(e.proto.json for e in self.app.get("bidi_component") if e.key == key))["picture"]
         n = len(data["words"])
         lower = np.tril_indices(n)
         rows = np.full((len(data["heads"]), n, n), np.nan)
@@ -61,7 +61,7 @@ class Screen:
     @property
     def whole_model(self) -> dict:
         """What the browser is given to calculate and draw the whole model."""
-        return json.loads(next(e.proto.json for e in self.app.get("bidi_component") if e.key == "block"))
+        return json.loads(next(e.proto.json for e in self.app.get("bidi_component") if e.key == "block"))["picture"]
 
     def figure(self, key: str) -> dict:
         return json.loads(next(e.proto.spec for e in self.app.get("plotly_chart") if e.key == key))

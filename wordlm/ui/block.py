@@ -16,7 +16,7 @@ from wordlm.checkpoints import parameter_bytes
 from wordlm.text import EncodedPrompt, Vocab
 from wordlm.ui.browser_model import layout_of, tokenizer_tables
 from wordlm.ui.charts import head_hue
-from wordlm.ui.components import fetched_component, named, offered, offered_script
+from wordlm.ui.components import fetched_component, named, offered
 from wordlm.ui.heads import Look
 from wordlm.ui.resources import Checkpoint, kept, model_of, vocabulary_of
 
@@ -61,7 +61,6 @@ def block_picture(
     last = look.query == len(prompt.ids) - 1
     likeliest = () if probabilities is None else np.argsort(-probabilities, kind="stable")[:_CONFIRMED]
     data = {
-        "script": offered_script("block"),
         "text": text,
         "position": None if last else prompt.positions[look.query],
         "head": look.head,

@@ -24,7 +24,17 @@ def _text(name: str) -> str:
 def fetched_component(name: str) -> Callable:
     """Register a component `name` that is a `div` of that class, runs `name.js` and gets it by `loader.js`."""
     sheets = style("picture.css", f"{name}.css")
-    return st.components.v2.component(name, html=f'<div class="{name}"></div>', css=sheets, js=module("loader.js"))
+    mounted = st.components.v2.component(name, html=f'<div class="{name}"></div>', css=sheets, js=module("loader.js"))
+
+    def draw(key: str, data: dict[str, Any], on_chosen_change: Callable[[], None]) -> None:
+        # Streamlit looks for data frames among the first level of what is sent, so there is little there.
+        mounted(
+            key=key,
+            data={"script": offered(*script(name), f"the script {name}", "text/javascript"), "picture": data},
+            on_chosen_change=on_chosen_change,
+        )
+
+    return draw
 
 
 @cache
@@ -36,11 +46,6 @@ def script(name: str) -> tuple[bytes, str]:
 def named(content: bytes) -> tuple[bytes, str]:
     """Return bytes with their SHA-256, under which a browser keeps them."""
     return content, hashlib.sha256(content).hexdigest()
-
-
-def offered_script(name: str) -> dict[str, Any]:
-    """Let the browser fetch the script of a component; its data have this as `script`."""
-    return offered(*script(name), f"the script {name}", "text/javascript")
 
 
 def style(*names: str) -> str:

@@ -8,20 +8,31 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from wordlm.ablation import next_word_effect
 from wordlm.arithmetic import WeightSteps
 from wordlm.head_measures import head_measures
-from wordlm.inspection import Inspection, Rows, inspect_ids, shape_table, token_table, weight_table
+from wordlm.inspection import (
+    Inspection,
+    Rows,
+    inspect_ids,
+    next_words,
+    rows_of,
+    shape_table,
+    token_table,
+    weight_table,
+)
 from wordlm.models import CausalAttentionLM
 from wordlm.numbers import count, written
 from wordlm.starts import Example
-from wordlm.text import EncodedPrompt
+from wordlm.text import EncodedPrompt, Vocab
 from wordlm.ui import address, blocks, charts, controls
 from wordlm.ui.block import block_picture, material_of
 from wordlm.ui.charts import head_hue
 from wordlm.ui.escape import for_html, for_markdown, label_html, word_html
 from wordlm.ui.glossary import explain
-from wordlm.ui.heads import Look, without_heads
+from wordlm.ui.heads import Look, heads_picture, panes_of, without_heads
 from wordlm.ui.resources import Checkpoint
+from wordlm.ui.squares import squares_svg
 
 ONE_READING = (
     "The picture now shows the matrices that one reading of the whole prompt makes, as the course prints them. "
@@ -37,15 +48,17 @@ MOST_NAMED = 16
 
 
 def invite(examples: tuple[Example, ...]) -> None:
-    """Say to a new visitor what this is, and offer prompts worth pressing.
+    """Say to a new visitor what this is, and offer prompts worth pressing, until one was used.
 
-    It stays until the page is left, also once it was used: nothing below it moves, and another can be tried.
+    Its place stays free until the page is left, so that nothing below it moves.
     """
     if address.arrived():
         st.session_state[_INVITED] = address.is_default("prompt")
     if not st.session_state[_INVITED]:
         return
-
+    if not address.is_default("prompt"):
+        st.html('<div class="invited"></div>')
+        return
     with st.container(key="invitation", horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown("See what each attention head of a small language model looks at. Type, or try:", width="content")
         for example in examples:
@@ -56,6 +69,56 @@ def invite(examples: tuple[Example, ...]) -> None:
                 type="tertiary",
                 help=example.text,
             )
+
+
+def likeliest(probabilities: np.ndarray, expected: np.ndarray, vocab: Vocab) -> pd.DataFrame:
+    """Return the likeliest next words; where heads are off, and so something else is `expected`, with both."""
+    if expected is probabilities:
+        return next_words(probabilities, vocab)
+    return next_word_effect(probabilities, expected, vocab, NAMED)
+
+
+def draw_squares(
+    prompt: EncodedPrompt,
+    rows: Rows,
+    seen: Inspection,
+    whole: Inspection | None,
+    off: tuple[int, ...],
+    look: Look,
+    words: pd.DataFrame,
+    on_chosen: Callable[[dict[str, Any]], None],
+) -> None:
+    """Draw where each head looks as cells or lines: the `rows`, or of one reading of the prompt, `whole`.
+
+    `seen` is the reading of the word that looks, `words` are the next ones.
+    """
+    first = seen.weights.shape[-1] - look.query - 1  # of the reading's words, those that the picture no longer shows
+    heads_picture(
+        prompt,
+        rows.weights if whole is None else whole.weights,
+        panes_of(len(seen.weights), off),
+        look,
+        on_chosen,
+        words=words.head(NAMED).rename(columns={"probability": "before"}),
+        scores=seen.scores[:, -1, first:] if whole is None else whole.scores[:, look.query, : look.query + 1],
+        beyond=rows.beyond[:, look.query],
+        switches=True,
+    )
+
+
+def squares_alone(
+    chosen: Checkpoint,
+    model: CausalAttentionLM,
+    prompt: EncodedPrompt,
+    look: Look,
+    off: tuple[int, ...],
+    one_reading: bool,
+) -> str:
+    """Return the squares as an SVG file; it runs on a press, where there is no session to ask."""
+    rows = inspect_ids(model, prompt.ids).weights if one_reading else rows_of(model, prompt).weights
+    way = "one reading of the whole prompt" if one_reading else "each word read as the last"
+    title = f"Where each head of {chosen.name} looks, {way}"
+    return squares_svg(title, prompt, rows, panes_of(len(rows), off), look)
 
 
 def draw_whole_model(

@@ -11,7 +11,7 @@ import streamlit as st
 
 from wordlm.text import UNK, EncodedPrompt
 from wordlm.ui.charts import head_hue
-from wordlm.ui.components import fetched_component, offered_script
+from wordlm.ui.components import fetched_component
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,6 @@ def heads_picture(
     lower = np.tril_indices(n)
     packed = np.ascontiguousarray(weights[:, lower[0], lower[1]], np.float32)
     data = {
-        "script": offered_script("heads"),
         "words": [
             {
                 "label": prompt.labels[i],

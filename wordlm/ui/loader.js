@@ -6,11 +6,11 @@ import { serverAddress } from "./cache.js";
 const fetched = new Map();
 
 export default function (component) {
-  const { url } = component.data.script;
+  const { script: { url }, picture } = component.data;
   let leave = null, left = false;
   if (!fetched.has(url)) fetched.set(url, import(serverAddress() + url));
   fetched.get(url).then(
-    (script) => { if (!left) leave = script.default(component); },
+    (script) => { if (!left) leave = script.default({ ...component, data: picture }); },
     () => {
       fetched.delete(url); // asked again with the next drawing
       const said = "The picture's script could not be fetched. Reload the page to try again.";
