@@ -28,9 +28,12 @@ def separate_reading(model, ids) -> torch.Tensor:
         return model.forward_details(torch.from_numpy(left_pad(ids)))["weights"][0, :, -1]
 
 
-@pytest.mark.parametrize("name", ["attention_seed11", "multihead_seed11", "multihead_h16_seed11"])
+SHARING = build_model("multihead", seed=4, heads=8, kv_heads=2).eval()
+
+
+@pytest.mark.parametrize("name", ["attention_seed11", "multihead_seed11", "multihead_h16_seed11", "8 heads, 2 kv"])
 def test_all_rows_at_once_equal_64_separate_readings(bundled, name):
-    model = bundled(name)
+    model = SHARING if name == "8 heads, 2 kv" else bundled(name)
     ids = [BOS, *np.random.default_rng(0).integers(4, 4000, CONTEXT_LEN - 1).tolist()]
     rows = rows_as_last(model, ids, CONTEXT_LEN)
     for place in range(CONTEXT_LEN):

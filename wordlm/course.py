@@ -248,10 +248,14 @@ def reach_of_messages(model: CausalAttentionLM) -> pd.DataFrame:
 
 
 def built_in_layer(model: CausalAttentionLM, ids: Tensor) -> tuple[float, Tensor]:
-    """Give PyTorch's own layer our matrices; return the largest difference and its averaged weights."""
+    """Give PyTorch's own layer our matrices; return the largest difference and its averaged weights.
+
+    The layer knows no sharing of keys and values: it gets a copy of a shared matrix for each head.
+    """
     layer = nn.MultiheadAttention(model.W_Q.in_features, model.heads, bias=False, batch_first=True)
+    W_K, W_V = (model.matrix_of_each_head(W).flatten(0, 1) for W in (model.W_K, model.W_V))
     with torch.no_grad():
-        layer.in_proj_weight.copy_(torch.cat([model.W_Q.weight, model.W_K.weight, model.W_V.weight]))
+        layer.in_proj_weight.copy_(torch.cat([model.W_Q.weight, W_K, W_V]))
         layer.out_proj.weight.copy_(model.W_O.weight)
         ours = model.forward_details(ids)
         theirs, averaged = layer(ours["E"], ours["E"], ours["E"], attn_mask=~model.visible(ids)[0])

@@ -96,8 +96,9 @@ class OnnxEngine:
 
 
 def _stated_variant(metadata: dict[str, str]) -> Variant:
-    heads = metadata.get("heads", "None")  # metadata of an ONNX file holds text only
-    return Variant.stated(metadata.get("kind"), int(heads) if heads.isdecimal() else None if heads == "None" else heads)
+    counts = (metadata.get(name, "None") for name in ("heads", "kv_heads"))  # metadata of an ONNX file holds text only
+    numbers = (int(count) if count.isdecimal() else None if count == "None" else count for count in counts)
+    return Variant.stated(metadata.get("kind"), *numbers)
 
 
 def warm_up(engine: TorchEngine | OnnxEngine) -> float:

@@ -29,6 +29,7 @@ def layout_of(model: LanguageModel) -> dict[str, Any]:
     return {
         "kind": variant.kind,
         "heads": variant.heads,
+        "kvHeads": variant.kv_heads,
         "vocabSize": vocab_size,
         "contextLen": context_len_of(model),
         "dModel": d_model,
