@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 
+from wordlm.arithmetic import explain_weight
 from wordlm.inspection import (
     Checks,
     inspect_ids,
@@ -74,6 +75,12 @@ def test_a_fresh_model_in_training_gives_rows_too():
 
 
 IDS = [BOS, 9, 8, 7, 9]  # in slots 59 to 63
+
+
+@pytest.mark.parametrize("head", range(8))
+def test_a_weight_made_by_hand_is_the_models_where_heads_share_keys(head):
+    steps = explain_weight(SHARING, inspect_ids(SHARING, IDS), head=head, key=2, word=17, spelled="w")
+    assert 0 < steps.largest_difference < 1e-5
 
 
 def test_an_inspection_holds_every_step_of_the_words_and_of_no_padding(bundled):
