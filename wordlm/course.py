@@ -17,6 +17,7 @@ from wordlm.models import D_MODEL, CausalAttentionLM, head_width, parameter_coun
 from wordlm.numbers import short
 from wordlm.scoring import word_losses
 from wordlm.text import BOS, CONTEXT_LEN, SPECIALS
+from wordlm.variants import Variant
 
 # The sentence of chapters 1 and 4. Its last word looks back.
 WISH_WORDS = ("the", "cat", "saw", "a", "fish")
@@ -334,6 +335,11 @@ def score_bytes(length: int, heads: int, precision: int, layers: int) -> int:
 def cache_bytes(length: int, groups: int, width: int, precision: int, layers: int) -> int:
     """Return the bytes of the key-value cache: a key and a value a word, for each group of heads and each layer."""
     return 2 * length * groups * width * precision * layers
+
+
+def cache_bytes_of(variant: Variant) -> int:
+    """Return the bytes that one of our models, which has heads, keeps of each word: float32 numbers of one layer."""
+    return cache_bytes(1, variant.kv_heads, head_width(D_MODEL, variant.heads), 4, 1)
 
 
 def attention_operations(length: int, d_model: int, layers: int) -> int:

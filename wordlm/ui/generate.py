@@ -10,7 +10,7 @@ import streamlit as st
 
 from wordlm.bundled import SEEDS, Bundled
 from wordlm.data import DataError, StoryStream
-from wordlm.engines import OnnxEngine, TorchEngine
+from wordlm.engines import CachedTorchEngine, OnnxEngine, TorchEngine
 from wordlm.generation import (
     Decoding,
     Engine,
@@ -36,6 +36,7 @@ from wordlm.ui.resources import (
     load_seconds_of,
     model_of,
     models_beside,
+    one_for_each_heads,
     reading,
     story_corpus,
     vocabulary_of,
@@ -60,7 +61,7 @@ class Start:
     """For a real story, the words that follow there."""
 
 
-OF_ANY_MODEL = {TorchEngine.name: TorchEngine}
+OF_ANY_MODEL = {engine.name: engine for engine in (TorchEngine, CachedTorchEngine)}
 """The engines that run every model as it is, own ones too, by their names; the others run bundled exports."""
 
 
@@ -69,8 +70,9 @@ def choose_engine() -> str:
     return address.segments(
         "engine",
         "Run with",
-        help="ONNX Runtime and PyTorch run on the machine of this app, and differ in speed alone. Your browser fetches "
-        "an engine and the model, and then needs this app no more.",
+        help="ONNX Runtime and PyTorch run on the machine of this app, and differ in speed alone. With a cache the "
+        "keys and values of the words so far are kept for the next one; the story is the same. Your browser fetches an "
+        "engine and the model, and then needs this app no more.",
     )
 
 
@@ -117,7 +119,8 @@ def choose_decoding() -> Decoding:
 
 def choose_models(default: Checkpoint, engine: str) -> list[str]:
     """Let the visitor choose the models that write side by side; they read the same ids."""
-    offered = models_beside(default) if engine in OF_ANY_MODEL else list(address.PARAMETERS["browser_model"].options)
+    beside = one_for_each_heads(models_beside(default), default.choice)
+    offered = beside if engine in OF_ANY_MODEL else list(address.PARAMETERS["browser_model"].options)
     first = default.choice if default.choice in offered else "4"
     chosen = address.pills(
         "writers",
