@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from wordlm.course import cache_bytes_of
+from wordlm.numbers import signed
 from wordlm.variants import MLP, Variant
 
 METRICS = {"test_loss": 4, "test_perplexity": 4, "runtime_seconds": 2}
@@ -287,6 +288,26 @@ def sharing_table(comparison: dict[str, Any]) -> pd.DataFrame:
         rows.append((title, runs[0]["parameters"], held, of_whole // held, len(differences), mean, low, high, decided))
     columns = ["model", "parameters", "cache, bytes a word", "times smaller", "seeds", "difference", "from", "to"]
     return pd.DataFrame(rows, columns=[*columns, "decided"])
+
+
+def what_sharing_costs(table: pd.DataFrame) -> str:
+    """Say what sharing keys and values does to the loss, as far as the seeds decide. `table` is a `sharing_table`."""
+
+    def listed(which: pd.Series) -> str:
+        return "; ".join(
+            f"{row['model']}, {signed(row['difference'])} ({signed(row['from'])} to {signed(row['to'])})"
+            for _, row in table[which].iterrows()
+        )
+
+    found = {
+        "Sharing raises the loss of": table["from"] > 0,
+        "Sharing lowers the loss of": table["to"] < 0,
+        "Undecided, since the interval holds 0:": (table["from"] <= 0) & (table["to"] >= 0),
+    }
+    said = [f"{start} {listed(which)}." for start, which in found.items() if which.any()]
+    if not said:
+        return "No model that shares has two seeds in common with one that does not, so nothing can be said."
+    return f"{' '.join(said)} In nats per token against a set for each head, paired by seed, with the 95 % interval."
 
 
 def against_best(runs: pd.DataFrame) -> pd.DataFrame:

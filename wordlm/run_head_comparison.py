@@ -28,7 +28,7 @@ from wordlm.files import read_json, write_json
 from wordlm.loss import perplexity
 from wordlm.models import D_MODEL, HIDDEN, count_parameters
 from wordlm.models import build_model as build_model  # users of the course import it from here
-from wordlm.results import METRICS, check_comparison, mean_and_deviation
+from wordlm.results import METRICS, check_comparison, mean_and_deviation, variant_of_run
 from wordlm.runs import ClusterError, Executor, Run, TrainedRun, plan_runs, run_here, run_on_ray
 from wordlm.text import CONTEXT_LEN
 from wordlm.training import NonFiniteLoss, TrainConfig, choose_device
@@ -132,12 +132,13 @@ def read_records(folder: Path) -> list[dict[str, Any]]:
 
 def _name_of(record: dict[str, Any]) -> str:
     """Return which run a record is of, by its content. Raises when it is not whole, or says two things."""
-    group, heads, seed = record["group"], (record["heads"], record.get("kv_heads", record["heads"])), record["seed"]
+    group, seed = record["group"], record["seed"]
     summary = {"runs": {group: [record]}, "aggregate": {group: aggregate([record])}, "protocol": {}}
     check_comparison(summary | {"environment": record["environment"]})
     variant = Variant.of_group(group)
-    if (variant.heads, variant.kv_heads) != heads:
-        raise ValueError(f"group {group!r} with heads, kv_heads = {heads}")
+    if variant_of_run(record) != variant:
+        told = ", ".join(f"{name} = {record[name]}" for name in ("heads", "kv_heads") if name in record)
+        raise ValueError(f"group {group!r} with {told}")
     return variant.stem(seed)
 
 

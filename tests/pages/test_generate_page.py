@@ -25,7 +25,7 @@ def column(table, name):
     return table.set_index("report")[name]
 
 
-@pytest.mark.parametrize("engine", ["ONNX Runtime", "PyTorch"])
+@pytest.mark.parametrize("engine", ["ONNX Runtime", "PyTorch", "PyTorch with a cache"])
 def test_a_greedy_story_is_the_models(open_page, bundled, vocab, engine):
     screen = write(open_page("generate", engine=engine))
     expected = generate(TorchEngine(bundled("multihead_seed11")), encode_prompt(PROMPT, vocab).ids, Decoding(60))
@@ -37,6 +37,12 @@ def test_a_greedy_story_is_the_models(open_page, bundled, vocab, engine):
     assert report["model calls"] == str(len(expected.decisions))
     assert report["stop"] == str(expected.stop)
     assert report["engine"] == engine
+
+
+def test_the_cache_is_explained_by_what_it_keeps_of_each_word(open_page):
+    assert "512 bytes of each word for 4 heads" in open_page("generate", engine="PyTorch with a cache").text
+    assert "no keys and values to keep" in open_page("generate", engine="PyTorch with a cache", model="MLP").text
+    assert "bytes of each word" not in open_page("generate", engine="PyTorch").text
 
 
 def test_several_models_write_side_by_side_with_the_same_settings(open_page, bundled, vocab):

@@ -28,6 +28,7 @@ from wordlm.results import (
     run_table,
     sharing_table,
     summary_table,
+    what_sharing_costs,
 )
 from wordlm.ui.blocks import Collected, in_numbers, kept_upload, number_table, text_table
 from wordlm.ui.charts import ACCENT, LEGEND_ABOVE, SECOND, head_hue, horizontal_bars, paired_rows
@@ -307,26 +308,6 @@ def sharing_points(runs: pd.DataFrame) -> go.Figure:
     )
     figure.update_yaxes(title="test loss, nats per token", fixedrange=True)
     return figure
-
-
-def what_sharing_costs(table: pd.DataFrame) -> str:
-    """Say what sharing keys and values does to the loss, as far as the seeds decide. `table` is a `sharing_table`."""
-
-    def listed(which: pd.Series) -> str:
-        return "; ".join(
-            f"{row['model']}, {signed(row['difference'])} ({signed(row['from'])} to {signed(row['to'])})"
-            for _, row in table[which].iterrows()
-        )
-
-    found = {
-        "Sharing raises the loss of": table["from"] > 0,
-        "Sharing lowers the loss of": table["to"] < 0,
-        "Undecided, since the interval holds 0:": (table["from"] <= 0) & (table["to"] >= 0),
-    }
-    said = [f"{start} {listed(which)}." for start, which in found.items() if which.any()]
-    if not said:
-        return "No model that shares has two seeds in common with one that does not, so nothing can be said."
-    return f"{' '.join(said)} In nats per token against a set for each head, paired by seed, with the 95 % interval."
 
 
 def say_sharing(comparison: dict) -> pd.DataFrame | None:

@@ -9,6 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from wordlm.bundled import SEEDS, Bundled
+from wordlm.course import cache_bytes_of
 from wordlm.data import DataError, StoryStream
 from wordlm.engines import CachedTorchEngine, OnnxEngine, TorchEngine
 from wordlm.generation import (
@@ -138,6 +139,18 @@ def choose_models(default: Checkpoint, engine: str) -> list[str]:
             f"ONNX files are bundled for the MLP, 1 head and 4 heads at seed 11.{other} PyTorch runs every model."
         )
     return chosen
+
+
+def explain_cache(chosen: Checkpoint) -> None:
+    """Say what the engine with a cache keeps, and why the story is the same."""
+    if chosen.heads is None:
+        explain(f"The {chosen.title} has no keys and values to keep, so it is run as it is.")
+        return
+    explain(
+        "Each new word moves all others one slot. A key is a word's part plus a slot's part, and so is a value. The "
+        f"words' parts are kept, {cache_bytes_of(chosen.variant)} bytes of each word for {chosen.title}; the slots' parts "
+        "are one table. So the story is the same as without a cache."
+    )
 
 
 @st.cache_resource(show_spinner="Loading the engine …")
