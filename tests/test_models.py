@@ -267,9 +267,9 @@ def test_gradients_of_forward_equal_those_of_the_plain_form(heads, kv_heads):
         torch.testing.assert_close(fast, plain, atol=1e-12, rtol=1e-9, msg=name)
 
 
-@pytest.mark.parametrize("heads", HEAD_COUNTS)
-def test_attention_equals_the_library_s_layer_carrying_the_same_matrices(heads):
-    model, ids = attention_model(heads), random_ids((64, 64))
+@pytest.mark.parametrize(("heads", "kv_heads"), ALL)
+def test_attention_equals_the_library_s_layer_carrying_the_same_matrices(heads, kv_heads):
+    model, ids = attention_model(heads, kv_heads), random_ids((64, 64))
     with torch.no_grad():
         details = model.forward_details(ids)
         out, weights = library_attention(model, details["E"])

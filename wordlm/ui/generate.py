@@ -148,8 +148,8 @@ def explain_cache(chosen: Checkpoint) -> None:
         return
     explain(
         "Each new word moves all others one slot. A key is a word's part plus a slot's part, and so is a value. The "
-        f"words' parts are kept, {cache_bytes_of(chosen.variant)} bytes of each word for {chosen.title}; the slots' parts "
-        "are one table. So the story is the same as without a cache."
+        f"words' parts are kept, {cache_bytes_of(chosen.variant)} bytes of each word for {chosen.title}; the slots' "
+        "parts are one table. So the story is the same as without a cache."
     )
 
 
