@@ -29,6 +29,7 @@ def test_the_bundled_checkpoints_are_those_of_the_contract():
         "mlp_seed11",
         *(f"{kind}_seed{seed}" for kind in ("attention", "multihead") for seed in (11, 29, 47)),
         *(f"multihead_h{heads}_seed11" for heads in (2, 8, 16)),
+        *("multihead_kv1_seed11", "multihead_h8_kv1_seed11"),
     }
 
 

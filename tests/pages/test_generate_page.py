@@ -45,6 +45,15 @@ def test_the_cache_is_explained_by_what_it_keeps_of_each_word(open_page):
     assert "bytes of each word" not in open_page("generate", engine="PyTorch").text
 
 
+def test_a_model_that_shares_keys_and_values_writes_with_and_without_a_cache_the_same(open_page, bundled, vocab):
+    expected = generate(TorchEngine(bundled("multihead_kv1_seed11")), encode_prompt(PROMPT, vocab).ids, Decoding(60))
+    for engine in ("PyTorch", "PyTorch with a cache"):
+        screen = open_page("generate", engine=engine, model="4kv1")
+        assert screen.app.button_group(key="writers").options == ["1", "2", "4 heads, 1 kv", "8", "16", "MLP"]
+        decisions = write(screen).table(f"Every decision of 4 heads, 1 kv, seed 11 · {engine}")
+        assert decisions["word"].tolist() == vocab.decode(choice.id for choice in expected.decisions)
+
+
 def test_several_models_write_side_by_side_with_the_same_settings(open_page, bundled, vocab):
     screen = open_page("generate", engine="PyTorch")
     screen.app.button_group(key="writers").set_value(["MLP", "1", "4"]).run()

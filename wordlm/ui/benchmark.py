@@ -361,7 +361,7 @@ def about_seconds(comparison: dict) -> str:
         facts.append(f"{comparison['environment']['threads']} threads")
     return (
         f"Seconds: training with its validations, on {for_markdown(', '.join(facts))}. Other work on the machine is "
-        "part of them, so small differences mean nothing."
+        "part of them: between runs of different hours, differences mean nothing."
     )
 
 

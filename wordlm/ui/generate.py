@@ -32,6 +32,7 @@ from wordlm.ui.escape import as_sentence, for_html, for_markdown
 from wordlm.ui.glossary import explain
 from wordlm.ui.resources import (
     Checkpoint,
+    as_many_heads,
     checkpoint,
     data_is_present,
     load_seconds_of,
@@ -44,6 +45,7 @@ from wordlm.ui.resources import (
     weights_digest,
 )
 from wordlm.ui.shell import PageEnds
+from wordlm.variants import Variant
 
 UNKNOWN_MARK = "▢"
 """Stands for an unknown word in a text that goes on to Explore: one token there, and unknown too."""
@@ -128,6 +130,7 @@ def choose_models(default: Checkpoint, engine: str) -> list[str]:
         "Models that write, side by side: a number of heads, or the MLP (no attention)",
         offered,
         default=[first],
+        format_func=lambda model: model if model == as_many_heads(model)[0] else Variant.parse(model).title,
     )
     if engine not in OF_ANY_MODEL:
         other = (
