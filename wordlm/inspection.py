@@ -115,9 +115,8 @@ def rows_as_last(model: CausalAttentionLM, ids: Sequence[int], count: int) -> np
     with torch.inference_mode():
         m, slots = len(ids), model.position_embedding.weight  # (T, D)
         words = model.token_embedding.weight[torch.tensor(ids, device=slots.device)]  # (m, D)
-        queries = (
-            model.W_Q(words[m - count :] + slots[-1]).view(count, model.heads, -1).transpose(0, 1)
-        )  # (H, count, K)
+        # (H, count, K)
+        queries = model.W_Q(words[m - count :] + slots[-1]).view(count, model.heads, -1).transpose(0, 1)
         keys, slot_keys = (  # (H, m, K), (H, T, K)
             model.for_each_head(model.W_K(e).view(len(e), model.kv_heads, -1).transpose(0, 1)) for e in (words, slots)
         )

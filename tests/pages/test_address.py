@@ -11,8 +11,11 @@ NO_VIEW = ("answer_", "glossary_search", "text_pasted", "replay")
 VIEWS = [
     ("explore", {}),
     ("explore", {"model": "16"}),
+    ("explore", {"model": "8kv1"}),
     ("compare", {}),
+    ("compare", {"model": "4kv1", "b": "4"}),
     ("switch_off", {}),
+    ("switch_off", {"model": "8kv1"}),
     ("perplexity", {}),
     ("generate", {}),
     ("generate", {"engine": "your browser"}),
@@ -20,6 +23,7 @@ VIEWS = [
     ("benchmark", {}),
     ("learn", {"part": "glossary"}),
     *(("learn", {"chapter": str(chapter)}) for chapter in range(1, 10)),
+    *(("learn", {"chapter": chapter, "model": "4kv1"}) for chapter in "24567"),
 ]
 
 
