@@ -69,7 +69,8 @@ def test_each_checkpoint_s_metadata_agrees_with_the_comparison(path, vocab):
 
 def test_the_comparison_holds_every_run_and_its_own_aggregate():
     comparison = read_json(ARTIFACTS / "heads" / "comparison.json")
-    seeds = dict.fromkeys([*KINDS, *(f"multihead_h{heads}" for heads in (2, 8, 16, 64))], [11, 29, 47]) | SHARED_RUNS
+    others = (*KINDS, *(f"multihead_h{heads}" for heads in (2, 8, 16, 64)))
+    seeds = {group: [11, 29, 47] for group in others} | SHARED_RUNS
     assert {group: [run["seed"] for run in runs] for group, runs in comparison["runs"].items()} == seeds
     for group, runs in comparison["runs"].items():
         assert comparison["aggregate"][group] == aggregate(runs)
