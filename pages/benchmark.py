@@ -14,7 +14,8 @@ ours, course = comparison_of(), course_results()
 
 st.subheader("Does splitting the same width into more heads help?")
 explain(
-    "Every number of heads has the same stories, steps and number of parameters, and three random starts (seeds). "
+    "Every number of heads has the same stories and steps, and three random starts (seeds). Parameters are as many for "
+    "each number of heads, and fewer only where heads share keys and values. "
     "The MLP has no attention: it is a network that reads the words through one hidden layer."
 )
 with st.expander("Add a comparison of your own"):
@@ -40,7 +41,7 @@ explain(view.about_seconds(shown))
 left, right = st.columns(2)
 with left:
     st.subheader("How many heads?")
-    explain("With H heads each is 64 / H wide, and all models have the same number of parameters.")
+    explain("With H heads each is 64 / H wide; these models have the same number of parameters.")
     alt = "Test loss against number of heads"
     st.plotly_chart(view.head_curve(runs), key="head_curve", config=charts.MENU, alt=alt)
     against = view.say_best_head_count(runs)
@@ -51,6 +52,18 @@ with right:
     st.plotly_chart(view.seed_points(runs, shown.get("baselines", {})), key="runs", config=charts.MENU, alt=alt)
     view.say_seeds(runs)
     blocks.in_numbers("runs", lambda: view.draw_runs(runs))
+
+st.subheader("What does sharing keys and values cost?")
+explain(
+    "Heads may share keys and values, in groups or all one set (grouped-query and multi-query attention). Then a "
+    "key-value cache keeps less of each word. Every mark is one run."
+)
+sharing = view.say_sharing(shown)
+if sharing is None:
+    st.info("No run shown here shares keys and values.")
+else:
+    alt = "Test loss against the bytes that a cache keeps of a word"
+    st.plotly_chart(view.sharing_points(runs), key="sharing", config=charts.MENU, alt=alt)
 
 left, right = st.columns(2)
 with left:
@@ -90,4 +103,4 @@ st.subheader("Under what conditions?")
 explain("The machine, the versions and the settings of every run.")
 blocks.in_numbers("conditions", lambda: view.draw_conditions(shown))
 
-blocks.take_away("benchmark", "Benchmark", "", [], lambda: view.collect(course, shown, against, pairs))
+blocks.take_away("benchmark", "Benchmark", "", [], lambda: view.collect(course, shown, against, pairs, sharing))

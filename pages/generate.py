@@ -4,7 +4,7 @@ inside_app()
 
 import streamlit as st
 
-from wordlm.engines import warm_up
+from wordlm.engines import CachedTorchEngine, warm_up
 from wordlm.generation import Generation
 from wordlm.numbers import written
 from wordlm.ui import address, blocks, controls
@@ -17,8 +17,8 @@ choice = controls.shared_choice()
 
 st.subheader("How does the story go on?")
 explain(
-    "The model chooses one word, reads everything again with that word at the end, and so on. The deeper a word's "
-    "tint, the likelier the model found it."
+    "The model chooses one word, reads on with that word at the end, and so on. The deeper a word's tint, the likelier "
+    "the model found it."
 )
 with st.container(key="start_row", horizontal=True, vertical_alignment="bottom"):
     engine = view.choose_engine()
@@ -41,6 +41,8 @@ if engine == "your browser":
         st.session_state.pop("before", None)
 else:
     models = view.choose_models(choice.checkpoint, engine)
+    if engine == CachedTorchEngine.name:
+        view.explain_cache(choice.checkpoint)
     write, stop = st.columns([1, 5])
     if write.button("Write", type="primary", disabled=not models):
         runners = [view.engine_of(model, choice.seed, engine) for model in models]

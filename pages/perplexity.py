@@ -9,7 +9,7 @@ from wordlm.text import typed_words
 from wordlm.ui import address, blocks, charts, controls
 from wordlm.ui import perplexity as view
 from wordlm.ui.glossary import explain
-from wordlm.ui.resources import checkpoint, models_beside, scores_of, vocabulary_of
+from wordlm.ui.resources import checkpoint, models_beside, one_for_each_heads, scores_of, vocabulary_of
 
 choice = controls.shared_choice()
 vocab = vocabulary_of(choice.checkpoint)
@@ -45,7 +45,8 @@ explain(
 controls.say_other_seed(choice)
 text = address.area("text", "Text", height=120)
 words, ids = view.at_most(*typed_words(text, vocab))
-models = {c.name: c for c in (checkpoint(model, choice.seed) for model in models_beside(choice.checkpoint))}
+shown = one_for_each_heads(models_beside(choice.checkpoint), choice.checkpoint.choice)
+models = {c.name: c for c in (checkpoint(model, choice.seed) for model in shown)}
 with st.spinner("Scoring the text under every model …", show_time=True):
     scores = {name: scores_of(c, tuple(ids)) for name, c in models.items()} if words else {}
 

@@ -33,9 +33,9 @@ from wordlm.text import BOS, SPECIALS, Vocab
 from wordlm.training import evaluate
 
 
-@pytest.fixture(scope="module")
-def model(smoke_corpus):
-    return build_model("multihead", len(smoke_corpus.vocab), seed=3).eval()
+@pytest.fixture(scope="module", params=[4, 2], ids=["4 heads", "4 heads, 2 kv"])
+def model(request, smoke_corpus):
+    return build_model("multihead", len(smoke_corpus.vocab), seed=3, kv_heads=request.param).eval()
 
 
 def test_losses_with_heads_off_equal_an_evaluation_of_the_plain_forward(monkeypatch, model, smoke_windows):

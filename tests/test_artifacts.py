@@ -6,26 +6,25 @@ import torch
 from tests.library_layer import library_attention
 from wordlm.checkpoints import load_model_npz
 from wordlm.files import ARTIFACTS, read_json, sha256_file
-from wordlm.models import build_model
+from wordlm.models import build_variant, parameter_count
 from wordlm.profiles import STORIES, TARGETS, Profile, Readings, profile_of
 from wordlm.run_head_comparison import aggregate
 from wordlm.text import encode_prompt
-from wordlm.variants import KINDS
+from wordlm.variants import KINDS, Variant
 
 CHECKPOINTS = sorted((ARTIFACTS / "heads").glob("*.npz"))
 ATTENTION = [path for path in CHECKPOINTS if not path.stem.startswith("mlp")]
 # Logits reach about 20; float32 sums in another order differ by this much.
 ROUNDING = 1e-4
 
+# The seeds of the models that share keys and values.
+SHARED_RUNS = {"multihead_kv1": [11], "multihead_h8_kv1": [11]}
+
 PROMPTS = ["a little dog found a red hat", "", "once upon a time " * 30, "the the the the"]
 
 
 def load(path):
-    kind, heads = path.stem.split("_seed")[0], None
-    if "_h" in kind:
-        kind, heads = kind.split("_h")
-    model = build_model(kind, heads=heads and int(heads))
-    return load_model_npz(path, model)
+    return load_model_npz(path, build_variant(Variant.of_group(path.stem.split("_seed")[0])))
 
 
 def test_the_bundled_checkpoints_are_those_of_the_contract():
@@ -34,6 +33,7 @@ def test_the_bundled_checkpoints_are_those_of_the_contract():
         "mlp_seed11",
         *(f"{kind}_seed{seed}" for kind in ("attention", "multihead") for seed in (11, 29, 47)),
         *(f"multihead_h{heads}_seed11" for heads in (2, 8, 16)),
+        *("multihead_kv1_seed11", "multihead_h8_kv1_seed11"),
     }
 
 
@@ -70,15 +70,21 @@ def test_each_checkpoint_s_metadata_agrees_with_the_comparison(path, vocab):
 
 def test_the_comparison_holds_every_run_and_its_own_aggregate():
     comparison = read_json(ARTIFACTS / "heads" / "comparison.json")
-    expected = {*KINDS, *(f"multihead_h{heads}" for heads in (2, 8, 16, 64))}
-    assert set(comparison["runs"]) == expected
+    others = (*KINDS, *(f"multihead_h{heads}" for heads in (2, 8, 16, 64)))
+    seeds = {group: [11, 29, 47] for group in others} | SHARED_RUNS
+    assert {group: [run["seed"] for run in runs] for group, runs in comparison["runs"].items()} == seeds
     for group, runs in comparison["runs"].items():
-        assert [run["seed"] for run in runs] == [11, 29, 47]
         assert comparison["aggregate"][group] == aggregate(runs)
         for run in runs:
             best = min(run["history"], key=lambda entry: entry["validation_loss"])
             assert (best["step"], best["validation_loss"]) == (run["selected_step"], run["validation_loss"])
-    assert {run["parameters"] for g, runs in comparison["runs"].items() if g != "mlp" for run in runs} == {1_321_120}
+        variant = Variant.of_group(group)
+        assert {(run["heads"], run.get("kv_heads", run["heads"])) for run in runs} == {
+            (variant.heads, variant.kv_heads)
+        }
+        expected = parameter_count(variant.kind, heads=variant.heads or 1, kv_heads=variant.kv_heads)
+        assert {run["parameters"] for run in runs} == {expected}
+        assert variant.kind == "mlp" or variant.shares or expected == 1_321_120
 
 
 def test_the_ablation_was_measured_on_the_bundled_checkpoints():

@@ -270,6 +270,16 @@ def test_a_checkpoint_opens_as_the_model_that_its_metadata_states_whatever_its_n
     assert variant_of(open_checkpoint(path)[1]) == Variant(kind, heads) == variant_of(model)
 
 
+def test_of_shared_keys_and_values_the_same_arrays_are_never_read_as_those_of_other_heads(tmp_path, vocab):
+    path, model = tmp_path / "model.npz", build_model("multihead", seed=1, heads=4, kv_heads=1)
+    save_model_npz(path, model, variant_of(model).statement | {"vocab_sha256": vocab.sha256})
+    assert variant_of(open_checkpoint(path)[1]) == Variant("multihead", 4, 1)
+    other = build_model("multihead", seed=2, heads=8, kv_heads=2)
+    assert other.W_K.weight.shape == model.W_K.weight.shape
+    with pytest.raises(ValueError, match=r"this is multihead with 4 heads, 1 kv, .* is multihead with 8 heads, 2 kv"):
+        load_model_npz(path, other)
+
+
 def test_a_multi_head_checkpoint_that_does_not_say_how_many_heads_is_refused(tmp_path, vocab):
     path = tmp_path / "model.npz"
     save_model_npz(path, build_model("multihead"), {"kind": "multihead", "vocab_sha256": vocab.sha256})
@@ -303,6 +313,7 @@ def test_saving_that_fails_in_the_middle_keeps_the_old_file_and_leaves_no_other(
     ("changes", "message"),
     [
         ({"kind": "multihead", "heads": 3}, "metadata describes no model: heads must be at least 1 and divide"),
+        ({"kind": "multihead", "heads": 4, "kv_heads": 3}, "metadata describes no model: kv_heads must be"),
         ({"itos": "abc"}, 'metadata must give "itos" as a list of at most 4,000 words'),
         ({"itos": [*SPECIALS, 7]}, 'metadata must give "itos" as a list of at most 4,000 words'),
         ({"itos": [*SPECIALS, *map(str, range(3997))]}, 'metadata must give "itos" as a list of at most 4,000 words'),

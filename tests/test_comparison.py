@@ -8,18 +8,23 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
-from wordlm.checkpoints import load_model_npz
+from wordlm.ablate import measure_all
+from wordlm.checkpoints import load_model_npz, open_checkpoint
+from wordlm.engines import OnnxEngine
+from wordlm.export_onnx import export
 from wordlm.files import read_json
 from wordlm.loss import perplexity
-from wordlm.models import build_model
+from wordlm.models import build_model, count_parameters, variant_of
 from wordlm.prepare_data import prepare
+from wordlm.results import check_comparison
 from wordlm.run_head_comparison import aggregate, main
 from wordlm.runs import Run, plan_runs
 from wordlm.training import evaluate
-from wordlm.variants import MLP
+from wordlm.variants import MLP, Variant
 
 SMALL = ["--steps", "60", "--batch-size", "64", "--eval-every", "20", "--device", "cpu"]
 
@@ -142,6 +147,43 @@ def test_options_narrow_the_comparison_to_some_runs(data_dir, tmp_path):
     assert comparison["aggregate"]["multihead_h8"]["test_loss"]["sample_std"] is None
 
 
+@pytest.mark.filterwarnings("ignore")  # the exporter's own deprecations
+def test_models_that_share_keys_and_values_are_trained_scored_measured_and_exported(
+    data_dir, tmp_path, smoke_corpus, smoke_windows
+):
+    options = ["--kinds", "multihead", "--heads", "8", "--kv-heads", "1", "2", "--seeds", "5", "--steps", "4"]
+    done = run(data_dir, tmp_path, *options)
+    assert done.returncode == 0, done.stderr
+    comparison = check_comparison(read_json(tmp_path / "heads" / "comparison.json"))
+    assert list(comparison["runs"]) == ["multihead_h8_kv1", "multihead_h8_kv2"]
+    measured = measure_all(tmp_path / "heads", smoke_corpus)["checkpoints"]
+    for kv_heads, (group, (record,)) in zip((1, 2), comparison["runs"].items(), strict=True):
+        assert (record["heads"], record["kv_heads"]) == (8, kv_heads)
+        path = tmp_path / "heads" / f"{group}_seed5.npz"
+        _, model, vocab = open_checkpoint(path)
+        assert variant_of(model) == Variant("multihead", 8, kv_heads)
+        assert record["parameters"] == count_parameters(model)
+        assert evaluate(model, *smoke_windows["test"]) == pytest.approx(record["test_loss"], abs=1e-6)
+        assert measured[path.stem]["loss"] == pytest.approx(record["test_loss"], abs=1e-6)
+        export(path, tmp_path / "model.onnx")
+        engine = OnnxEngine(tmp_path / "model.onnx", Variant("multihead", 8, kv_heads), vocab_sha256=vocab.sha256)
+        contexts = smoke_windows["test"][0][100:103]
+        for context in contexts:
+            with torch.inference_mode():
+                expected = model(context[None])[0]
+            np.testing.assert_allclose(engine.logits(context[None].numpy()), expected, atol=1e-4)
+        with pytest.raises(ValueError, match=f"it says that it is multihead with 8 heads, {kv_heads} kv"):
+            OnnxEngine(tmp_path / "model.onnx", Variant("multihead", 8), vocab_sha256=vocab.sha256)
+
+
+def test_keys_and_values_that_cannot_be_shared_are_refused_by_the_command(data_dir, tmp_path, refusal):
+    for wrong in ("0", "3", "8"):
+        assert f"--kv-heads: {wrong} must be at least 1 and divide --heads 4" in refusal(
+            data_dir, tmp_path, "--kv-heads", wrong
+        )
+    assert "--kv-heads is for kind multihead" in refusal(data_dir, tmp_path, "--kinds", "mlp", "--kv-heads", "1")
+
+
 @pytest.mark.parametrize("heads", ["3", "1", "0", "128"])
 def test_head_counts_that_cannot_be_are_refused_by_the_command(data_dir, tmp_path, refusal, heads):
     assert "must be at least 2 and divide 64" in refusal(data_dir, tmp_path, "--heads", heads)
@@ -173,6 +215,14 @@ def test_runs_are_planned_seed_by_seed_and_named_by_what_they_are():
         "multihead_h16_seed29",
     ]
     assert Run(MLP, 47).name == "mlp_seed47"
+    shared = plan_runs(["mlp", "multihead"], [4, 8], [11], [2, 4])
+    assert [run.name for run in shared] == [
+        "mlp_seed11",
+        "multihead_kv2_seed11",
+        "multihead_seed11",
+        "multihead_h8_kv2_seed11",
+        "multihead_h8_kv4_seed11",
+    ]
 
 
 def test_the_spread_is_the_sample_deviation_not_the_population_s():

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 
+from wordlm.arithmetic import explain_weight
 from wordlm.inspection import (
     Checks,
     inspect_ids,
@@ -28,9 +29,12 @@ def separate_reading(model, ids) -> torch.Tensor:
         return model.forward_details(torch.from_numpy(left_pad(ids)))["weights"][0, :, -1]
 
 
-@pytest.mark.parametrize("name", ["attention_seed11", "multihead_seed11", "multihead_h16_seed11"])
+SHARING = build_model("multihead", seed=4, heads=8, kv_heads=2).eval()
+
+
+@pytest.mark.parametrize("name", ["attention_seed11", "multihead_seed11", "multihead_h16_seed11", "8 heads, 2 kv"])
 def test_all_rows_at_once_equal_64_separate_readings(bundled, name):
-    model = bundled(name)
+    model = SHARING if name == "8 heads, 2 kv" else bundled(name)
     ids = [BOS, *np.random.default_rng(0).integers(4, 4000, CONTEXT_LEN - 1).tolist()]
     rows = rows_as_last(model, ids, CONTEXT_LEN)
     for place in range(CONTEXT_LEN):
@@ -71,6 +75,12 @@ def test_a_fresh_model_in_training_gives_rows_too():
 
 
 IDS = [BOS, 9, 8, 7, 9]  # in slots 59 to 63
+
+
+@pytest.mark.parametrize("head", range(8))
+def test_a_weight_made_by_hand_is_the_models_where_heads_share_keys(head):
+    steps = explain_weight(SHARING, inspect_ids(SHARING, IDS), head=head, key=2, word=17, spelled="w")
+    assert 0 < steps.largest_difference < 1e-5
 
 
 def test_an_inspection_holds_every_step_of_the_words_and_of_no_padding(bundled):

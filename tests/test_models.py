@@ -22,10 +22,12 @@ from wordlm.variants import Variant
 ROUNDING = 2e-5
 
 HEAD_COUNTS = [1, 2, 4, 8, 16, 64]
+SHARED = [(4, 1), (4, 2), (8, 1), (8, 2), (8, 4), (64, 16)]  # heads, kv_heads
+ALL = [*((heads, heads) for heads in HEAD_COUNTS), *SHARED]
 
 
-def attention_model(heads: int, seed: int = 3):
-    return build_model("multihead", seed=seed, heads=heads).eval()
+def attention_model(heads: int, kv_heads: int | None = None, seed: int = 3):
+    return build_model("multihead", seed=seed, heads=heads, kv_heads=kv_heads).eval()
 
 
 def random_ids(lengths=(1, 2, 9, 64), seed: int = 0) -> torch.Tensor:
@@ -41,7 +43,7 @@ def random_ids(lengths=(1, 2, 9, 64), seed: int = 0) -> torch.Tensor:
 def slow_logits(model, ids: torch.Tensor) -> torch.Tensor:
     """The definition, one head, one query and one key at a time, in float64."""
     model = model.double()
-    H, width = model.heads, model.head_width
+    H, G, width = model.heads, model.kv_heads, model.head_width
     out = []
     for row in ids.tolist():
         real = [slot for slot, i in enumerate(row) if i != PAD]
@@ -50,10 +52,11 @@ def slow_logits(model, ids: torch.Tensor) -> torch.Tensor:
         message = []
         for head in range(H):
             part = slice(head * width, (head + 1) * width)
+            read = slice(head // (H // G) * width, (head // (H // G) + 1) * width)
             q = model.W_Q.weight[part] @ e[last]
-            exps = {s: math.exp(float(q @ (model.W_K.weight[part] @ e[s])) / math.sqrt(width)) for s in real}
+            exps = {s: math.exp(float(q @ (model.W_K.weight[read] @ e[s])) / math.sqrt(width)) for s in real}
             total = sum(exps.values())
-            message.append(sum(exps[s] / total * (model.W_V.weight[part] @ e[s]) for s in real))
+            message.append(sum(exps[s] / total * (model.W_V.weight[read] @ e[s]) for s in real))
         contextual = e[last] + model.W_O.weight @ torch.cat(message)
         out.append(model.vocab_head(torch.relu(model.hidden_layer(contextual))))
     model.float()
@@ -64,12 +67,76 @@ def test_parameter_counts_are_those_of_the_definition():
     assert count_parameters(build_model("mlp")) == 2_332_832
     assert count_parameters(build_model("attention")) == 1_321_120
     assert {count_parameters(build_model("multihead", heads=h)) for h in HEAD_COUNTS} == {1_321_120}
+    # W_K and W_V have 16 rows of 64 instead of 64.
+    assert count_parameters(build_model("multihead", heads=4, kv_heads=1)) == 1_321_120 - 2 * 48 * 64
 
 
 @pytest.mark.parametrize("kind", ["mlp", "attention", "multihead"])
 @pytest.mark.parametrize("vocab_size", [7, 4000])
 def test_parameters_are_counted_without_a_model_as_they_are_in_one(kind, vocab_size):
     assert parameter_count(kind, vocab_size) == count_parameters(build_model(kind, vocab_size))
+
+
+@pytest.mark.parametrize(("heads", "kv_heads"), SHARED)
+def test_fewer_keys_and_values_are_counted_as_fewer_parameters(heads, kv_heads):
+    model = attention_model(heads, kv_heads)
+    assert parameter_count("multihead", 4000, heads, kv_heads) == count_parameters(model)
+    assert model.W_K.weight.shape == model.W_V.weight.shape == (kv_heads * 64 // heads, 64)
+    assert model.W_K.out_features == model.W_V.out_features == kv_heads * 64 // heads
+
+
+@pytest.mark.parametrize("heads", HEAD_COUNTS)
+def test_a_set_of_keys_and_values_for_each_head_is_the_model_without_that_choice_to_the_last_bit(heads):
+    ids, targets = random_ids(), torch.tensor([7, 8, 9, 10])
+    plain, chosen = (build_model("multihead", seed=11, heads=heads, kv_heads=kv) for kv in (None, heads))
+    assert list(plain.state_dict()) == list(chosen.state_dict())
+    for model in (plain, chosen):
+        F.cross_entropy(model(ids), targets).backward()
+    for (name, one), other in zip(plain.named_parameters(), chosen.parameters(), strict=True):
+        assert torch.equal(one, other) and torch.equal(one.grad, other.grad), name
+    assert torch.equal(plain(ids), chosen(ids))
+
+
+@pytest.mark.parametrize(("heads", "kv_heads"), SHARED)
+def test_sharing_keeps_the_first_rows_of_keys_and_values_and_all_else_of_a_seed(heads, kv_heads):
+    whole = build_model("multihead", seed=11, heads=heads).state_dict()
+    for name, value in build_model("multihead", seed=11, heads=heads, kv_heads=kv_heads).state_dict().items():
+        assert torch.equal(value, whole[name][: len(value)]), name
+        assert (value.shape == whole[name].shape) == (name not in ("W_K.weight", "W_V.weight")), name
+
+
+def grouped_attention(model, ids: torch.Tensor) -> dict[str, torch.Tensor]:
+    """What PyTorch makes of heads that share keys and values, with the matrices of the model."""
+    E = model.token_embedding(ids) + model.position_embedding.weight
+    Q, K, V = (W(E).unflatten(-1, (-1, model.head_width)).transpose(1, 2) for W in (model.W_Q, model.W_K, model.W_V))
+    assert K.shape[1] == V.shape[1] == model.kv_heads
+    later, pad = torch.ones(64, 64, dtype=torch.bool).triu(1), ids == PAD
+    mask = ~later & (pad[:, :, None] == pad[:, None, :])
+    messages = F.scaled_dot_product_attention(Q, K, V, mask[:, None], enable_gqa=True).transpose(1, 2).flatten(2)
+    contextual = E + model.W_O(messages)
+    logits = model.vocab_head(torch.relu(model.hidden_layer(contextual[:, -1])))
+    return {"messages": messages, "contextual": contextual, "logits": logits}
+
+
+@pytest.mark.parametrize(("heads", "kv_heads"), SHARED)
+def test_shared_keys_and_values_equal_the_library_s_grouped_attention_values_and_gradients(heads, kv_heads):
+    model, ids, targets = attention_model(heads, kv_heads).double(), random_ids(), torch.tensor([7, 8, 9, 10])
+    theirs, ours = grouped_attention(model, ids), model.forward_details(ids)
+    for name, value in theirs.items():
+        torch.testing.assert_close(ours[name], value, atol=1e-12, rtol=1e-9, msg=name)
+    torch.testing.assert_close(model(ids), theirs["logits"], atol=1e-12, rtol=1e-9)
+    fast, slow = (
+        torch.autograd.grad(F.cross_entropy(logits, targets), list(model.parameters()))
+        for logits in (model(ids), theirs["logits"])
+    )
+    for (name, _), one, other in zip(model.named_parameters(), fast, slow, strict=True):
+        torch.testing.assert_close(one, other, atol=1e-12, rtol=1e-9, msg=name)
+
+
+@pytest.mark.parametrize("kv_heads", [0, -1, 3, 8])
+def test_keys_and_values_that_the_heads_cannot_share_evenly_are_refused(kv_heads):
+    with pytest.raises(ValueError, match=f"divide heads=4, got kv_heads={kv_heads}"):
+        build_model("multihead", heads=4, kv_heads=kv_heads)
 
 
 @pytest.mark.parametrize(("d_model", "heads"), [(64, 1), (64, 64), (96, 12), (8, 4)])
@@ -118,6 +185,8 @@ def test_unknown_kinds_and_heads_for_a_kind_without_choice_are_refused():
     for kind in ("mlp", "attention", "transformer"):
         with pytest.raises(ValueError, match='kind "multihead" only'):
             build_model(kind, heads=4)
+        with pytest.raises(ValueError, match='kind "multihead" only'):
+            build_model(kind, kv_heads=1)
 
 
 @pytest.mark.parametrize("heads", [None, 1, 2, 4])
@@ -145,9 +214,19 @@ def test_details_have_the_shapes_of_the_definition():
     }
 
 
-@pytest.mark.parametrize("heads", HEAD_COUNTS)
-def test_forward_equals_details_and_a_slow_loop_over_the_definition(heads):
-    model, ids = attention_model(heads), random_ids()
+def test_heads_that_share_have_the_keys_and_values_of_their_group_in_the_details():
+    details = attention_model(8, 2).forward_details(random_ids((8,)))
+    for name in ("Q", "K", "V"):
+        assert details[name].shape == (1, 8, 64, 8)
+    for name in ("K", "V"):
+        for head in range(8):
+            assert torch.equal(details[name][:, head], details[name][:, head // 4 * 4]), (name, head)
+        assert not torch.equal(details[name][:, 3], details[name][:, 4])
+
+
+@pytest.mark.parametrize(("heads", "kv_heads"), ALL)
+def test_forward_equals_details_and_a_slow_loop_over_the_definition(heads, kv_heads):
+    model, ids = attention_model(heads, kv_heads), random_ids()
     with torch.no_grad():
         fast, plain = model(ids), model.forward_details(ids)["logits"]
         torch.testing.assert_close(fast, plain, atol=ROUNDING, rtol=ROUNDING)
@@ -159,8 +238,9 @@ def test_forward_equals_details_and_a_slow_loop_over_the_definition(heads):
     [
         lambda: CausalAttentionLM(11, 5, d_model=6, d_k=4, d_v=3, hidden=7, pad_id=2),
         lambda: MultiHeadAttentionLM(11, 5, d_model=6, hidden=7, heads=3, pad_id=2),
+        lambda: MultiHeadAttentionLM(11, 5, d_model=12, hidden=7, heads=6, pad_id=2, kv_heads=3),
     ],
-    ids=["1 head", "3 heads"],
+    ids=["1 head", "3 heads", "6 heads, 3 kv"],
 )
 def test_no_two_sizes_of_a_model_need_be_equal_and_any_id_may_be_padding(build):
     model = build()
@@ -175,9 +255,9 @@ def test_no_two_sizes_of_a_model_need_be_equal_and_any_id_may_be_padding(build):
         torch.testing.assert_close(model(ids[:2]), fast[:2], atol=0, rtol=0)
 
 
-@pytest.mark.parametrize("heads", HEAD_COUNTS)
-def test_gradients_of_forward_equal_those_of_the_plain_form(heads):
-    model, ids = attention_model(heads).double(), random_ids()
+@pytest.mark.parametrize(("heads", "kv_heads"), ALL)
+def test_gradients_of_forward_equal_those_of_the_plain_form(heads, kv_heads):
+    model, ids = attention_model(heads, kv_heads).double(), random_ids()
     targets = torch.tensor([7, 8, 9, 10])
     gradients = []
     for logits in (model(ids), model.forward_details(ids)["logits"]):
@@ -187,9 +267,9 @@ def test_gradients_of_forward_equal_those_of_the_plain_form(heads):
         torch.testing.assert_close(fast, plain, atol=1e-12, rtol=1e-9, msg=name)
 
 
-@pytest.mark.parametrize("heads", HEAD_COUNTS)
-def test_attention_equals_the_library_s_layer_carrying_the_same_matrices(heads):
-    model, ids = attention_model(heads), random_ids((64, 64))
+@pytest.mark.parametrize(("heads", "kv_heads"), ALL)
+def test_attention_equals_the_library_s_layer_carrying_the_same_matrices(heads, kv_heads):
+    model, ids = attention_model(heads, kv_heads), random_ids((64, 64))
     with torch.no_grad():
         details = model.forward_details(ids)
         out, weights = library_attention(model, details["E"])
@@ -245,9 +325,10 @@ def test_a_text_s_logits_do_not_depend_on_its_batch():
         torch.testing.assert_close(model(ids[row : row + 1])[0], together[row], atol=ROUNDING, rtol=ROUNDING)
 
 
+@pytest.mark.parametrize("kv_heads", [4, 2, 1])
 @pytest.mark.parametrize("off", [(0,), (1, 3), (0, 1, 2, 3)])
-def test_a_head_switched_off_gives_zeros_or_its_mean_message(off):
-    model, ids = attention_model(4), random_ids()
+def test_a_head_switched_off_gives_zeros_or_its_mean_message(off, kv_heads):
+    model, ids = attention_model(4, kv_heads), random_ids()
     heads_on = torch.tensor([head not in off for head in range(4)])
     mean = torch.randn(4, 16, generator=torch.Generator().manual_seed(1))
     for off_message in (None, mean):

@@ -3,7 +3,7 @@
 import re
 
 from wordlm.files import ARTIFACTS, REPOSITORY, read_json
-from wordlm.results import METRICS, mean_and_deviation, mean_interval, paired_differences
+from wordlm.results import METRICS, mean_and_deviation, mean_interval, paired_differences, sharing_table
 
 README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
 
@@ -31,6 +31,15 @@ def test_the_paired_difference_and_the_baselines_are_those_of_the_comparison():
     assert f"{mean} here" in words
     for name in ("unigram", "bigram", "trigram"):
         assert f"{comparison['baselines'][name]['test_loss']:.4f}" in words
+
+
+def test_what_sharing_keys_and_values_costs_is_that_of_the_comparison():
+    table = sharing_table(read_json(ARTIFACTS / "heads" / "comparison.json"))
+    assert len(table)
+    for row in table.to_dict("records"):
+        interval = f" ({signed(row['from'])} to {signed(row['to'])})" if row["seeds"] > 1 else ""
+        told = [row["model"], f"{row['parameters']:,}", row["cache, bytes a word"], row["seeds"]]
+        assert f"| {' | '.join(map(str, told))} | {signed(row['difference'])}{interval} |" in README
 
 
 def test_the_course_s_table_is_that_of_its_file():

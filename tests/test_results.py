@@ -10,6 +10,7 @@ from wordlm.results import (
     mean_interval,
     paired_differences,
     run_table,
+    sharing_table,
     student_quantile,
     summary_table,
 )
@@ -160,8 +161,8 @@ def test_the_interval_of_three_values_is_worked_by_hand():
 
 
 def runs_of(losses: dict[int, list[float]]) -> pd.DataFrame:
-    rows = [(heads, seed, loss) for heads, of_seed in losses.items() for seed, loss in enumerate(of_seed)]
-    return pd.DataFrame(rows, columns=["heads", "seed", "test loss"])
+    rows = [(heads, heads, seed, loss) for heads, of_seed in losses.items() for seed, loss in enumerate(of_seed)]
+    return pd.DataFrame(rows, columns=["heads", "kv heads", "seed", "test loss"])
 
 
 def test_the_best_head_count_is_told_from_another_only_where_the_paired_interval_leaves_out_zero():
@@ -172,6 +173,76 @@ def test_the_best_head_count_is_told_from_another_only_where_the_paired_interval
     assert table["decided"].to_dict() == {2: True, 4: False}
     mean, low, high = mean_interval([0.1, 0.1, 0.11])
     assert table.loc[2, ["difference", "from", "to"]].tolist() == pytest.approx([mean, low, high])
+
+
+def with_sharing() -> dict:
+    """Four heads, and the same with two sets of keys and values, whose loss is 0.02, 0.03 and 0.02 above theirs."""
+    value = comparison()
+    whole = value["runs"]["multihead"]
+    value["runs"]["multihead_kv2"] = [
+        run | {"kv_heads": 2, "parameters": 8, "test_loss": run["test_loss"] + more}
+        for run, more in zip(whole, (0.02, 0.03, 0.02), strict=True)
+    ]
+    value["aggregate"]["multihead_kv2"] = aggregate(value["runs"]["multihead_kv2"])
+    return value
+
+
+def test_runs_that_share_keys_and_values_are_named_by_both_numbers_and_stand_before_those_that_do_not():
+    value = check_comparison(with_sharing())
+    assert list(summary_table(value)["model"]) == ["MLP", "1 head", "4 heads, 2 kv", "4 heads"]
+    table = run_table(value)
+    assert table["heads"].tolist()[3:] == [1] * 3 + [4] * 6
+    assert table["kv heads"].tolist()[3:] == [1] * 3 + [2] * 3 + [4] * 3
+    assert table["kv heads"].isna().tolist() == [True] * 3 + [False] * 9
+
+
+def test_the_best_head_count_is_sought_among_models_that_differ_in_nothing_else():
+    value = with_sharing()
+    for run in value["runs"]["multihead_kv2"]:
+        run["test_loss"] = 1.0
+    table = against_best(run_table(value))
+    assert (table["heads"].tolist(), table["best"].tolist()) == ([1], [4])
+    assert table["difference"].tolist() == pytest.approx([0.1])
+
+
+def test_what_sharing_costs_is_paired_by_seed_with_the_same_heads_that_share_nothing():
+    value = with_sharing()
+    value["runs"]["multihead_kv2"].reverse()
+    (row,) = sharing_table(value).to_dict("records")
+    mean, low, high = mean_interval([0.02, 0.03, 0.02])
+    assert (row["model"], row["parameters"], row["seeds"], row["decided"]) == ("4 heads, 2 kv", 8, 3, True)
+    # Two sets of a key and a value of 16 numbers of 4 bytes, where four heads of their own keep 512 bytes.
+    assert (row["cache, bytes a word"], row["times smaller"]) == (2 * 2 * 16 * 4, 2)
+    assert [row["difference"], row["from"], row["to"]] == pytest.approx([mean, low, high])
+
+
+@pytest.mark.parametrize(("seeds", "difference"), [(1, 0.02), (0, math.nan)])
+def test_without_two_common_seeds_nothing_is_decided_about_sharing(seeds, difference):
+    value = with_sharing()
+    value["runs"]["multihead_kv2"] = value["runs"]["multihead_kv2"][:1]
+    value["runs"]["multihead"] = value["runs"]["multihead"][1 - seeds :]
+    (row,) = sharing_table(value).to_dict("records")
+    assert (row["seeds"], row["decided"]) == (seeds, False)
+    assert [row["difference"], row["from"], row["to"]] == pytest.approx([difference, math.nan, math.nan], nan_ok=True)
+
+
+def test_a_comparison_in_which_nothing_is_shared_has_nothing_to_say_of_it():
+    assert sharing_table(comparison()).empty
+
+
+@pytest.mark.parametrize("kv_heads", [0, 3, 8, 1.0, True, None])
+def test_keys_and_values_that_the_heads_cannot_share_are_refused_by_their_field(kv_heads):
+    value = with_sharing()
+    value["runs"]["multihead_kv2"][1]["kv_heads"] = kv_heads
+    with pytest.raises(ValueError, match=r"kv2\[1\]\.kv_heads must be a whole number that divides heads"):
+        check_comparison(value)
+
+
+def test_a_group_of_two_ways_to_share_is_refused():
+    value = with_sharing()
+    value["runs"]["multihead_kv2"][1]["kv_heads"] = 1
+    with pytest.raises(ValueError, match=r"runs\.multihead_kv2 holds runs of different numbers of heads"):
+        check_comparison(value)
 
 
 def test_a_head_count_without_two_common_seeds_is_not_held_against_the_best():

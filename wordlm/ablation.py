@@ -168,7 +168,7 @@ def stored_entry(stored: dict, fill: Fill, off: Sequence[int]) -> dict | None:
 @torch.inference_mode()
 def mean_messages(model: CausalAttentionLM, contexts: Windows) -> Tensor:
     """Return each head's mean message at the last slot over all contexts, (H, M)."""
-    total = torch.zeros(model.heads, model.W_V.out_features // model.heads, dtype=torch.float64)
+    total = torch.zeros(model.heads, model.W_O.in_features // model.heads, dtype=torch.float64)
     for start in range(0, len(contexts), BATCH):
         total += model.last_slot(contexts[start : start + BATCH])[1].double().sum(0)
     return (total / len(contexts)).float()

@@ -69,6 +69,7 @@ def explain_weight(
     def matrix(layer, rows=slice(None)) -> np.ndarray:
         return layer.weight[rows].detach().double().numpy()
 
+    key_matrix = model.matrix_of_each_head(model.W_K)[head].detach().double().numpy()  # (K, D)
     e_query, e_key = seen.E[-1].astype(float), seen.E[key].astype(float)
     q, k = seen.Q[head, -1].astype(float), seen.K[head, key].astype(float)
     scores = seen.scores[head, -1].astype(float)
@@ -85,7 +86,7 @@ def explain_weight(
         model_logit = model.predict(torch.from_numpy(seen.contextual[-1]))[word]
     steps = (
         Step("query", "q = W_Q e of the query", matrix(model.W_Q, part) @ e_query, seen.Q[head, -1]),
-        Step("key", "k = W_K e of the key", matrix(model.W_K, part) @ e_key, seen.K[head, key]),
+        Step("key", "k = W_K e of the key", key_matrix @ e_key, seen.K[head, key]),
         Step("dot product", "q · k, the products added up", np.asarray(q @ k), model_product.numpy()),
         Step("scale", f"q · k / √{width}", np.asarray(q @ k / math.sqrt(width)), seen.scores[head, -1, key]),
         Step(

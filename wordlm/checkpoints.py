@@ -110,7 +110,7 @@ def _check_members(name: object, archive: zipfile.ZipFile, expected: dict[str, t
 
 def _check_variant(name: object, metadata: dict[str, Any], wanted: Variant) -> None:
     try:
-        found = Variant.stated(metadata.get("kind"), metadata.get("heads"))
+        found = Variant.stated(*map(metadata.get, ("kind", "heads", "kv_heads")))
     except ValueError as error:
         raise ValueError(f"{name}: array {METADATA} describes no model: {error}") from error
     if found != wanted:
@@ -174,7 +174,7 @@ def open_checkpoint(
     vocab = vocab or _vocabulary_in(name, metadata) or Vocab.load(artifact("vocab.json"))
     _check_vocabulary(name, metadata, vocab.sha256)  # before a size that follows from it is found wrong
     try:
-        model = build_variant(Variant.stated(metadata.get("kind"), metadata.get("heads")), len(vocab))
+        model = build_variant(Variant.stated(*map(metadata.get, ("kind", "heads", "kv_heads"))), len(vocab))
     except ValueError as error:
         raise ValueError(f"{name}: array {METADATA} describes no model: {error}") from error
     metadata, model = load_model_npz(path, model, vocab_sha256=vocab.sha256)
@@ -199,10 +199,8 @@ def describe_checkpoint(model: LanguageModel, corpus: Corpus, result: dict[str, 
     A vocabulary other than the bundled one goes along as `itos`, since nobody else could read the ids.
     """
     bundled = Vocab.load(artifact("vocab.json")).sha256 == corpus.vocab.sha256
-    variant = variant_of(model)
     return {
-        "kind": variant.kind,
-        "heads": variant.heads,
+        **variant_of(model).statement,
         "vocab_size": len(corpus.vocab),
         "context_len": CONTEXT_LEN,
         "d_model": D_MODEL,

@@ -18,6 +18,7 @@ from wordlm.numbers import short
 from wordlm.profiles import repeated_words
 from wordlm.scoring import word_losses
 from wordlm.text import BOS, CONTEXT_LEN
+from wordlm.variants import Variant
 
 # The sentence of chapters 1 and 4. Its last word looks back.
 WISH_WORDS = ("the", "cat", "saw", "a", "fish")
@@ -249,10 +250,14 @@ def reach_of_messages(model: CausalAttentionLM) -> pd.DataFrame:
 
 
 def built_in_layer(model: CausalAttentionLM, ids: Tensor) -> tuple[float, Tensor]:
-    """Give PyTorch's own layer our matrices; return the largest difference and its averaged weights."""
+    """Give PyTorch's own layer our matrices; return the largest difference and its averaged weights.
+
+    The layer knows no sharing of keys and values: it gets a copy of a shared matrix for each head.
+    """
     layer = nn.MultiheadAttention(model.W_Q.in_features, model.heads, bias=False, batch_first=True)
+    W_K, W_V = (model.matrix_of_each_head(W).flatten(0, 1) for W in (model.W_K, model.W_V))
     with torch.no_grad():
-        layer.in_proj_weight.copy_(torch.cat([model.W_Q.weight, model.W_K.weight, model.W_V.weight]))
+        layer.in_proj_weight.copy_(torch.cat([model.W_Q.weight, W_K, W_V]))
         layer.out_proj.weight.copy_(model.W_O.weight)
         ours = model.forward_details(ids)
         theirs, averaged = layer(ours["E"], ours["E"], ours["E"], attn_mask=~model.visible(ids)[0])
@@ -330,6 +335,11 @@ def score_bytes(length: int, heads: int, precision: int, layers: int) -> int:
 def cache_bytes(length: int, groups: int, width: int, precision: int, layers: int) -> int:
     """Return the bytes of the key-value cache: a key and a value a word, for each group of heads and each layer."""
     return 2 * length * groups * width * precision * layers
+
+
+def cache_bytes_of(variant: Variant) -> int:
+    """Return the bytes that one of our models, which has heads, keeps of each word: float32 numbers of one layer."""
+    return cache_bytes(1, variant.kv_heads, head_width(D_MODEL, variant.heads), 4, 1)
 
 
 def attention_operations(length: int, d_model: int, layers: int) -> int:

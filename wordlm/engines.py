@@ -16,7 +16,8 @@ from onnxruntime.capi.onnxruntime_pybind11_state import (
 )
 
 from wordlm.files import artifact
-from wordlm.models import LanguageModel
+from wordlm.key_value_cache import KeyValueCache
+from wordlm.models import CausalAttentionLM, LanguageModel
 from wordlm.text import BOS, CONTEXT_LEN, Vocab, left_pad
 from wordlm.variants import Variant
 
@@ -42,6 +43,25 @@ class TorchEngine:
         """Return the logits (V,) of the word after `context` (1, 64) int64."""
         with torch.inference_mode():
             return self._model(torch.from_numpy(context).to(self.device))[0].cpu().numpy()
+
+
+class CachedTorchEngine(TorchEngine):
+    """The model in PyTorch, with the keys and values of the words so far kept for the next word of one story.
+
+    A model without keys and values is run as it is.
+    """
+
+    name = "PyTorch with a cache"
+
+    def __init__(self, model: LanguageModel) -> None:
+        super().__init__(model)
+        self.cache = KeyValueCache(model) if isinstance(model, CausalAttentionLM) else None
+
+    def logits(self, context: np.ndarray) -> np.ndarray:
+        """Return the logits (V,) of the word after `context` (1, 64) int64."""
+        if self.cache is None:
+            return super().logits(context)
+        return self.cache.logits(torch.from_numpy(context[0]).to(self.device)).cpu().numpy()
 
 
 class OnnxEngine:
@@ -96,8 +116,9 @@ class OnnxEngine:
 
 
 def _stated_variant(metadata: dict[str, str]) -> Variant:
-    heads = metadata.get("heads", "None")  # metadata of an ONNX file holds text only
-    return Variant.stated(metadata.get("kind"), int(heads) if heads.isdecimal() else None if heads == "None" else heads)
+    counts = (metadata.get(name, "None") for name in ("heads", "kv_heads"))  # metadata of an ONNX file holds text only
+    numbers = (int(count) if count.isdecimal() else None if count == "None" else count for count in counts)
+    return Variant.stated(metadata.get("kind"), *numbers)
 
 
 def warm_up(engine: TorchEngine | OnnxEngine) -> float:

@@ -2,8 +2,8 @@
 
 Every `.npz` of a folder, or those that `--names` chooses, whoever trained them: what a file is, it says itself. FP32,
 one input `ids` (batch, 64) int64, one output `logits` (batch, vocabulary) float32. The weights keep their `state_dict`
-names; kind, heads and the digests of vocabulary and checkpoint stand in the file's metadata. Needs the development
-packages `onnx` and `onnxscript`.
+names; what the model is and the digests of vocabulary and checkpoint stand in the file's metadata. Needs the
+development packages `onnx` and `onnxscript`.
 """
 
 import logging
@@ -47,8 +47,7 @@ def export(checkpoint: Path, target: Path) -> None:
     for part in (*proto.graph.node, *proto.graph.value_info, *proto.graph.input, *proto.graph.output):
         del part.metadata_props[:]  # where in which file of this machine each operation was called
     for key, value in {
-        "kind": variant.kind,
-        "heads": str(variant.heads),
+        **{name: str(value) for name, value in variant.statement.items()},
         "seed": str(metadata.get("seed")),
         "vocab_sha256": metadata["vocab_sha256"],
         "checkpoint": checkpoint.name,

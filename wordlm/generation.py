@@ -1,8 +1,8 @@
 """Letting a model write on: one call of the model for each new word.
 
-There is no cache of keys and values here, and none would be right: the model has learned 64 absolute slots and
-predicts from the last one, so with each new word every earlier word moves one slot to the left and gets another
-position embedding. The whole context is read again for every word, exactly as in training.
+The model has learned 64 absolute slots and predicts from the last one, so with each new word every earlier word moves
+one slot to the left and gets another position embedding. An engine is given the whole context for every word; what it
+need not compute again, it may keep (`wordlm.key_value_cache`).
 """
 
 import math

@@ -115,9 +115,10 @@ def rows_as_last(model: CausalAttentionLM, ids: Sequence[int], count: int) -> np
     with torch.inference_mode():
         m, slots = len(ids), model.position_embedding.weight  # (T, D)
         words = model.token_embedding.weight[torch.tensor(ids, device=slots.device)]  # (m, D)
-        queries, keys, slot_keys = (
-            W(e).view(len(e), model.heads, -1).transpose(0, 1)  # (H, ., K)
-            for W, e in ((model.W_Q, words[m - count :] + slots[-1]), (model.W_K, words), (model.W_K, slots))
+        # (H, count, K)
+        queries = model.W_Q(words[m - count :] + slots[-1]).view(count, model.heads, -1).transpose(0, 1)
+        keys, slot_keys = (  # (H, m, K), (H, T, K)
+            model.for_each_head(model.W_K(e).view(len(e), model.kv_heads, -1).transpose(0, 1)) for e in (words, slots)
         )
         distance = torch.arange(m - count, m, device=slots.device)[:, None] - torch.arange(m, device=slots.device)
         slot = len(slots) - 1 - distance  # (count, m)

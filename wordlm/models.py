@@ -2,7 +2,8 @@
 
 The attention models hold the same matrices, whatever the number of heads: the 64 coordinates of the
 queries, keys and values belong to one head, or are split among H of them. So the number of parameters does
-not change, and neither do the initial values of a seed.
+not change, and neither do the initial values of a seed. Where heads share keys and values, W_K and W_V have
+fewer rows, and head h reads key-value head h // (H / G); all else starts from the same values.
 
 Left out on purpose, so that the whole block can be read here: layer norm, dropout, biases in the
 projections, more than one block. The masks and the arithmetic are spelled out instead of calling
@@ -10,12 +11,14 @@ projections, more than one block. The masks and the arithmetic are spelled out i
 
 Shapes
     B  texts in a batch           H  heads
-    T  slots (context_len, 64)    K  width of a head's query and key (d_k / H)
-    D  d_model (64)               M  width of a head's value and message (d_v / H)
-    V  words in the vocabulary
+    T  slots (context_len, 64)    G  key-value heads (kv_heads); H unless heads share
+    D  d_model (64)               K  width of a head's query and key (d_k / H)
+    V  words in the vocabulary    M  width of a head's value and message (d_v / H)
 
 Sources: Bengio et al. 2003, *A neural probabilistic language model* (the MLP); Vaswani et al. 2017,
-*Attention is all you need*, sections 3.2.1 and 3.2.2 (scaled dot-product and multi-head attention).
+*Attention is all you need*, sections 3.2.1 and 3.2.2 (scaled dot-product and multi-head attention); Shazeer
+2019, *Fast transformer decoding: one write-head is all you need* (all heads share keys and values); Ainslie et
+al. 2023, *GQA: training generalized multi-query transformer models* (groups of heads do).
 """
 
 import math
@@ -57,7 +60,7 @@ class CausalAttentionLM(nn.Module):
         self, vocab_size: int, context_len: int, d_model: int, d_k: int, d_v: int, hidden: int, pad_id: int = PAD
     ) -> None:
         super().__init__()
-        self.heads = 1
+        self.heads = self.kv_heads = 1
         self.pad_id = pad_id
         self.token_embedding = nn.Embedding(vocab_size, d_model)
         self.position_embedding = nn.Embedding(context_len, d_model)
@@ -72,6 +75,14 @@ class CausalAttentionLM(nn.Module):
     def head_width(self) -> int:
         """The width of one head's query and key; the scores are divided by its square root."""
         return head_width(self.W_Q.out_features, self.heads)
+
+    def for_each_head(self, shared: Tensor, dim: int = 0) -> Tensor:
+        """Give each head what its key-value head has: along `dim`, G entries become H, each H / G times in a row."""
+        return shared.repeat_interleave(self.heads // self.kv_heads, dim) if self.kv_heads < self.heads else shared
+
+    def matrix_of_each_head(self, W: nn.Linear) -> Tensor:
+        """Return the rows of W_K (H, K, D) or W_V (H, M, D) that each head uses; shared ones stand at each."""
+        return self.for_each_head(W.weight.view(self.kv_heads, -1, W.in_features))
 
     def embed(self, ids: Tensor) -> Tensor:
         """Return E (B, T, D): each slot's token embedding plus the learned embedding of the slot."""
@@ -100,8 +111,7 @@ class CausalAttentionLM(nn.Module):
         words, slots = look_up(self.token_embedding, ids), self.position_embedding.weight  # (B, T, D), (T, D)
         # Looked up again, since the gradient of words[:, -1] would be a whole (B, T, D) of zeros but for one slot.
         e_last = look_up(self.token_embedding, ids[:, -1]) + slots[-1]  # (B, D)
-        W_K = self.W_K.weight.view(H, -1, slots.shape[-1])  # (H, K, D)
-        W_V = self.W_V.weight.view(H, -1, slots.shape[-1])  # (H, M, D)
+        W_K, W_V = self.matrix_of_each_head(self.W_K), self.matrix_of_each_head(self.W_V)  # (H, K, D), (H, M, D)
 
         query = self.W_Q(e_last).view(B, H, -1).transpose(0, 1)  # (H, B, K)
         query_in_E = (query @ W_K).transpose(0, 1)  # (B, H, D)
@@ -126,7 +136,7 @@ class CausalAttentionLM(nn.Module):
         """Return every step for every slot of `ids` (B, T), as the textbook writes it.
 
         E           (B, T, D)     token plus position embedding
-        Q, K, V     (B, H, T, K)  queries, keys, values (values have width M)
+        Q, K, V     (B, H, T, K)  queries, keys, values (values have width M); what heads share stands at each
         scores      (B, H, T, T)  Q K^T / sqrt(K); row = query, column = key; -inf where masked
         weights     (B, H, T, T)  softmax of a row of scores; exactly 0 where masked
         messages    (B, T, H*M)   the heads' weighted sums of values side by side, before W_O
@@ -138,8 +148,11 @@ class CausalAttentionLM(nn.Module):
         """
         B, T = ids.shape
         E = self.embed(ids)
-        # (B, T, H*K) -> (B, T, H, K) -> (B, H, T, K)
-        Q, K, V = (W(E).view(B, T, self.heads, -1).transpose(1, 2) for W in (self.W_Q, self.W_K, self.W_V))
+        # (B, T, H*K) -> (B, T, H, K) -> (B, H, T, K); keys and values from (B, G, T, K)
+        Q = self.W_Q(E).view(B, T, self.heads, -1).transpose(1, 2)
+        K, V = (
+            self.for_each_head(W(E).view(B, T, self.kv_heads, -1).transpose(1, 2), dim=1) for W in (self.W_K, self.W_V)
+        )
         scores = Q @ K.transpose(-2, -1) / math.sqrt(self.head_width)
         scores = scores.masked_fill(~self.visible(ids)[:, None], -math.inf)
         weights = scores.softmax(dim=-1)
@@ -173,7 +186,10 @@ class CausalAttentionLM(nn.Module):
 
 
 class MultiHeadAttentionLM(CausalAttentionLM):
-    """The same block with the coordinates of Q, K and V split among `heads` heads of width d_model / heads."""
+    """The same block with the coordinates of Q, K and V split among `heads` heads of width d_model / heads.
+
+    With fewer `kv_heads` than heads, groups of heads share their keys and values. `kv_heads` must divide `heads`.
+    """
 
     def __init__(
         self,
@@ -183,10 +199,13 @@ class MultiHeadAttentionLM(CausalAttentionLM):
         hidden: int = HIDDEN,
         heads: int = DEFAULT_HEADS,
         pad_id: int = PAD,
+        kv_heads: int | None = None,
     ) -> None:
-        head_width(d_model, heads)  # refuses what cannot be shared out, before anything is built
+        rows = shared_width(d_model, heads, kv_heads)  # refuses what cannot be shared out, before anything is built
         super().__init__(vocab_size, context_len, d_model, d_model, d_model, hidden, pad_id)
-        self.heads = heads
+        self.heads, self.kv_heads = heads, heads if kv_heads is None else kv_heads
+        for W in (self.W_K, self.W_V):  # drawn whole and cut, so that what is drawn after them stays the same
+            W.weight, W.out_features = nn.Parameter(W.weight.detach()[:rows].clone()), rows
 
 
 LanguageModel = MLPLM | CausalAttentionLM
@@ -199,13 +218,24 @@ def head_width(d_model: int, heads: int) -> int:
     return d_model // heads
 
 
+def shared_width(d_model: int, heads: int, kv_heads: int | None = None) -> int:
+    """Return the width of the keys of all key-value heads side by side, d_model where nothing is shared.
+
+    Raises `ValueError` when the coordinates cannot be shared out among the heads, or the heads among `kv_heads`.
+    """
+    width, kv_heads = head_width(d_model, heads), heads if kv_heads is None else kv_heads
+    if kv_heads < 1 or heads % kv_heads:
+        raise ValueError(f"kv_heads must be at least 1 and divide heads={heads}, got kv_heads={kv_heads}")
+    return kv_heads * width
+
+
 def variant_of(model: nn.Module) -> Variant:
     """Return what `model` is."""
     match model:
         case MLPLM():
             return MLP
         case MultiHeadAttentionLM():
-            return Variant("multihead", model.heads)
+            return Variant("multihead", model.heads, model.kv_heads)
         case CausalAttentionLM():
             return Variant("attention", model.heads)
     raise ValueError(f"a {type(model).__name__} is none of this project's models")
@@ -231,14 +261,18 @@ def switch_heads(per_head: Tensor, heads_on: Tensor | None, off_message: Tensor 
 
 
 def build_model(
-    kind: Kind, vocab_size: int = VOCAB_SIZE, seed: int | None = None, heads: int | None = None
+    kind: Kind,
+    vocab_size: int = VOCAB_SIZE,
+    seed: int | None = None,
+    heads: int | None = None,
+    kv_heads: int | None = None,
 ) -> LanguageModel:
     """Build a model of the project's sizes with fresh values, the same for the same `seed`.
 
-    `heads` is for kind "multihead" (4 unless given). The caller's random state is left alone when a seed is
-    given. Raises `ValueError` for an unknown kind, or heads that the kind cannot have.
+    `heads` and `kv_heads` are for kind "multihead" (4, and as many as heads, unless given). The caller's random state
+    is left alone when a seed is given. Raises `ValueError` for an unknown kind, or heads that the kind cannot have.
     """
-    if heads is not None and kind != "multihead":
+    if (heads, kv_heads) != (None, None) and kind != "multihead":
         raise ValueError(f'heads can be chosen for kind "multihead" only, not for {kind!r}')
     with torch.random.fork_rng(devices=[], enabled=seed is not None):
         if seed is not None:
@@ -250,23 +284,30 @@ def build_model(
                 return CausalAttentionLM(vocab_size, CONTEXT_LEN, D_MODEL, D_MODEL, D_MODEL, HIDDEN)
             case "multihead":
                 heads = DEFAULT_HEADS if heads is None else heads
-                return MultiHeadAttentionLM(vocab_size, CONTEXT_LEN, D_MODEL, HIDDEN, heads)
+                return MultiHeadAttentionLM(vocab_size, CONTEXT_LEN, D_MODEL, HIDDEN, heads, kv_heads=kv_heads)
     raise ValueError(f"kind must be mlp, attention or multihead, got {kind!r}")
 
 
 def build_variant(variant: Variant, vocab_size: int = VOCAB_SIZE, seed: int | None = None) -> LanguageModel:
     """Build the model of a variant, as `build_model`."""
-    return build_model(variant.kind, vocab_size, seed, variant.heads if variant.kind == "multihead" else None)
+    heads = (variant.heads, variant.kv_heads) if variant.kind == "multihead" else ()
+    return build_model(variant.kind, vocab_size, seed, *heads)
 
 
-def parameter_count(kind: Kind, vocab_size: int = VOCAB_SIZE) -> int:
-    """Return the number of trained numbers in what `build_model` builds, whatever the heads, without building it."""
+def parameter_count(
+    kind: Kind, vocab_size: int = VOCAB_SIZE, heads: int = DEFAULT_HEADS, kv_heads: int | None = None
+) -> int:
+    """Return the number of trained numbers in what `build_model` builds, without building it.
+
+    The heads matter only where they share keys and values.
+    """
     layers = D_MODEL * vocab_size  # the token embedding
     match kind:
         case "mlp":
             hidden_input = CONTEXT_LEN * D_MODEL
         case "attention" | "multihead":
-            layers += CONTEXT_LEN * D_MODEL + 4 * D_MODEL * D_MODEL  # positions; W_Q, W_K, W_V and W_O
+            keys = shared_width(D_MODEL, heads, kv_heads)
+            layers += CONTEXT_LEN * D_MODEL + 2 * (D_MODEL + keys) * D_MODEL  # positions; W_Q and W_O, W_K and W_V
             hidden_input = D_MODEL
         case _:
             raise ValueError(f"kind must be mlp, attention or multihead, got {kind!r}")

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from wordlm.course import cache_bytes_of
+from wordlm.numbers import signed
 from wordlm.variants import MLP, Variant
 
 METRICS = {"test_loss": 4, "test_perplexity": 4, "runtime_seconds": 2}
@@ -27,10 +29,12 @@ def check_comparison(value: Any) -> dict[str, Any]:
         _expect(isinstance(runs, list) and bool(runs), where, "must be a list with at least one run")
         for place, run in enumerate(runs):
             _check_run(f"{where}[{place}]", run)
-        heads = {run["heads"] for run in runs}
-        _expect(len(heads) == 1, where, "holds runs of different numbers of heads")
+        variants = {variant_of_run(run) for run in runs}
+        _expect(len(variants) == 1, where, "holds runs of different numbers of heads")
         if group in _HEADS_OF:
-            _expect(heads == {_HEADS_OF[group]}, f"{where}[0].heads", f"must be {json.dumps(_HEADS_OF[group])}")
+            _expect(
+                runs[0]["heads"] == _HEADS_OF[group], f"{where}[0].heads", f"must be {json.dumps(_HEADS_OF[group])}"
+            )
         seeds = [run["seed"] for run in runs]
         _expect(len(set(seeds)) == len(seeds), where, "has a seed twice")
         check_aggregate(f"aggregate.{group}", value["aggregate"].get(group))
@@ -52,6 +56,9 @@ def _check_run(where: str, run: Any) -> None:
         _expect(_is_count(number), f"{where}.{field}", "must be a whole number")
     _expect("heads" in run, f"{where}.heads", "is missing")
     _expect(run["heads"] is None or _is_count(run["heads"]), f"{where}.heads", "must be a whole number or null")
+    if "kv_heads" in run:
+        shared = run["heads"] and _is_count(run["kv_heads"]) and run["kv_heads"] and run["heads"] % run["kv_heads"] == 0
+        _expect(bool(shared), f"{where}.kv_heads", "must be a whole number that divides heads")
     for field in ("validation_loss", *METRICS):
         _expect_number(f"{where}.{field}", run.get(field))
     history = run.get("history", [])
@@ -107,11 +114,16 @@ def is_yours(runs: list[dict]) -> bool:
     return runs[0].get("yours", False)
 
 
+def variant_of_run(run: dict) -> Variant:
+    """Return what was trained in a run."""
+    return Variant.with_heads(run["heads"], run.get("kv_heads"))
+
+
 def group_title(group: str, runs: list[dict]) -> str:
     """Return a group in words: "MLP", "1 head", "4 heads (yours)"; one that is none of ours by its own name."""
-    mark, heads = YOURS if is_yours(runs) else "", runs[0]["heads"]
+    mark, variant = YOURS if is_yours(runs) else "", variant_of_run(runs[0])
     name = group.removesuffix(mark)
-    return (name if heads is None and name != MLP.group else Variant.with_heads(heads).title) + mark
+    return (name if variant == MLP and name != MLP.group else variant.title) + mark
 
 
 def mean_and_deviation(entry: dict[str, float | None], digits: int) -> str:
@@ -134,7 +146,7 @@ def listed(steps: Iterable[int]) -> str:
 
 def in_order(runs: dict[str, list[dict]]) -> list[tuple[str, list[dict]]]:
     """Return the groups from the MLP to the most heads, those marked as yours last."""
-    return sorted(runs.items(), key=lambda item: (is_yours(item[1]), item[1][0]["heads"] or 0))
+    return sorted(runs.items(), key=lambda item: (is_yours(item[1]), variant_of_run(item[1][0])))
 
 
 def summary_table(comparison: dict[str, Any], expected_seeds: int = 3) -> pd.DataFrame:
@@ -154,12 +166,17 @@ def summary_table(comparison: dict[str, Any], expected_seeds: int = 3) -> pd.Dat
 
 
 def run_table(comparison: dict[str, Any]) -> pd.DataFrame:
-    """Return one row per run: `model`, `heads`, `seed`, `selected step`, losses, perplexity, seconds, `yours`."""
+    """Return one row per run.
+
+    Columns: `model`, `heads`, `kv heads` (sets of keys and values, as many as heads where none are shared), `seed`,
+    `selected step`, losses, perplexity, seconds, `yours`.
+    """
     table = pd.DataFrame(
         [
             {
                 "model": group_title(group, runs),
                 "heads": run["heads"],
+                "kv heads": variant_of_run(run).kv_heads,
                 "seed": run["seed"],
                 "selected step": run["selected_step"],
                 "validation loss": run["validation_loss"],
@@ -172,7 +189,7 @@ def run_table(comparison: dict[str, Any]) -> pd.DataFrame:
             for run in runs
         ]
     )
-    return table.astype({"heads": "Int64"})  # the MLP has none
+    return table.astype({"heads": "Int64", "kv heads": "Int64"})  # the MLP has none
 
 
 def three_models(aggregate: dict, steps: dict[str, list[int]]) -> pd.DataFrame:
@@ -245,14 +262,62 @@ def paired_differences(comparison: dict[str, Any], first: str, second: str) -> p
     )
 
 
+def of_head_counts(runs: pd.DataFrame) -> pd.DataFrame:
+    """Return the lines of a `run_table` that differ in nothing but their heads: no MLP, no shared keys and values."""
+    return runs[(runs["heads"] == runs["kv heads"]).fillna(False)]
+
+
+def sharing_table(comparison: dict[str, Any]) -> pd.DataFrame:
+    """Return what sharing keys and values costs: one row for each model that does, against that with a set a head.
+
+    Columns: `model`, `parameters`, `cache, bytes a word`, `times smaller`, `seeds` (that both have), `difference` (mean
+    test loss minus that of the other on the same seeds), its 95 % interval (`from`, `to`), and `decided`: whether the
+    interval leaves out 0. With fewer than two seeds in common there is no interval, with none no difference.
+    """
+    rows = []
+    for group, runs in in_order(comparison["runs"]):
+        if not (variant := variant_of_run(runs[0])).shares:
+            continue
+        whole = Variant.with_heads(variant.heads)
+        other = whole.group + (YOURS if is_yours(runs) else "")
+        differences = paired_differences(comparison, group, other)["difference"].tolist()
+        mean = statistics.fmean(differences) if differences else math.nan
+        low, high = mean_interval(differences)[1:] if len(differences) > 1 else (math.nan, math.nan)
+        held, of_whole = cache_bytes_of(variant), cache_bytes_of(whole)
+        title, decided = group_title(group, runs), low > 0 or high < 0
+        rows.append((title, runs[0]["parameters"], held, of_whole // held, len(differences), mean, low, high, decided))
+    columns = ["model", "parameters", "cache, bytes a word", "times smaller", "seeds", "difference", "from", "to"]
+    return pd.DataFrame(rows, columns=[*columns, "decided"])
+
+
+def what_sharing_costs(table: pd.DataFrame) -> str:
+    """Say what sharing keys and values does to the loss, as far as the seeds decide. `table` is a `sharing_table`."""
+
+    def listed(which: pd.Series) -> str:
+        return "; ".join(
+            f"{row['model']}, {signed(row['difference'])} ({signed(row['from'])} to {signed(row['to'])})"
+            for _, row in table[which].iterrows()
+        )
+
+    found = {
+        "Sharing raises the loss of": table["from"] > 0,
+        "Sharing lowers the loss of": table["to"] < 0,
+        "Undecided, since the interval holds 0:": (table["from"] <= 0) & (table["to"] >= 0),
+    }
+    said = [f"{start} {listed(which)}." for start, which in found.items() if which.any()]
+    if not said:
+        return "No model that shares has two seeds in common with one that does not, so nothing can be said."
+    return f"{' '.join(said)} In nats per token against a set for each head, paired by seed, with the 95 % interval."
+
+
 def against_best(runs: pd.DataFrame) -> pd.DataFrame:
     """Return how every other head count differs from the best, on the seeds that both have, fewest heads first.
 
-    `runs` is a `run_table`. Columns: `heads`, `best`, `seeds`, `difference` (mean test loss minus the best's), its
-    95 % interval (`from`, `to`), and `decided`: whether the interval leaves out 0. A count with fewer than two seeds
-    in common has no line.
+    `runs` is a `run_table`, of which those that share keys and values are left out. Columns: `heads`, `best`, `seeds`,
+    `difference` (mean test loss minus the best's), its 95 % interval (`from`, `to`), and `decided`: whether that leaves
+    out 0. A count with fewer than two seeds in common has no line.
     """
-    losses = runs[runs["heads"].notna()].pivot_table(index="seed", columns="heads", values="test loss")
+    losses = of_head_counts(runs).pivot_table(index="seed", columns="heads", values="test loss")
     best, rows = losses.mean().idxmin() if len(losses.columns) else None, []
     for heads in losses.columns.drop(best) if best is not None else []:
         differences = (losses[heads] - losses[best]).dropna().tolist()

@@ -28,7 +28,7 @@ from wordlm.files import read_json, write_json
 from wordlm.loss import perplexity
 from wordlm.models import D_MODEL, HIDDEN, count_parameters
 from wordlm.models import build_model as build_model  # users of the course import it from here
-from wordlm.results import METRICS, check_comparison, mean_and_deviation
+from wordlm.results import METRICS, check_comparison, mean_and_deviation, variant_of_run
 from wordlm.runs import ClusterError, Executor, Run, TrainedRun, plan_runs, run_here, run_on_ray
 from wordlm.text import CONTEXT_LEN
 from wordlm.training import NonFiniteLoss, TrainConfig, choose_device
@@ -86,7 +86,7 @@ def save_run(run: Run, trained: TrainedRun, corpus: Corpus, folder: Path) -> Non
     record = {
         "group": run.variant.group,
         "seed": run.seed,
-        "heads": metadata["heads"],
+        **{name: number for name, number in run.variant.statement.items() if name != "kind"},
         "parameters": count_parameters(trained.model),
         "selected_step": trained.result["selected_step"],
         "validation_loss": trained.result["validation_loss"],
@@ -132,12 +132,13 @@ def read_records(folder: Path) -> list[dict[str, Any]]:
 
 def _name_of(record: dict[str, Any]) -> str:
     """Return which run a record is of, by its content. Raises when it is not whole, or says two things."""
-    group, heads, seed = record["group"], record["heads"], record["seed"]
+    group, seed = record["group"], record["seed"]
     summary = {"runs": {group: [record]}, "aggregate": {group: aggregate([record])}, "protocol": {}}
     check_comparison(summary | {"environment": record["environment"]})
     variant = Variant.of_group(group)
-    if variant.heads != heads:
-        raise ValueError(f"group {group!r} with heads = {heads}")
+    if variant_of_run(record) != variant:
+        told = ", ".join(f"{name} = {record[name]}" for name in ("heads", "kv_heads") if name in record)
+        raise ValueError(f"group {group!r} with {told}")
     return variant.stem(seed)
 
 
@@ -146,7 +147,7 @@ def write_comparison(folder: Path) -> None:
     runs: dict[str, list[dict[str, Any]]] = {}
     records = read_records(folder)
     # The three of the course first, then the other numbers of heads.
-    for record in sorted(records, key=lambda r: (r["group"] not in KINDS, r["heads"] or 0, r["seed"])):
+    for record in sorted(records, key=lambda r: (r["group"] not in KINDS, Variant.of_group(r["group"]), r["seed"])):
         environment = record.pop("environment")
         record["accelerator"] = environment.get("accelerator")
         runs.setdefault(record.pop("group"), []).append(record)
@@ -202,6 +203,9 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda or mps")
     parser.add_argument("--kinds", nargs="+", choices=KINDS, default=list(KINDS))
     parser.add_argument("--heads", nargs="+", type=int, default=[DEFAULT_HEADS], help="head counts of kind multihead")
+    parser.add_argument(
+        "--kv-heads", nargs="+", type=int, default=[None], help="how many keys and values those heads share; else all"
+    )
     parser.add_argument("--seeds", nargs="+", type=whole_number(0, MOST), default=list(SEEDS))
     parser.add_argument("--steps", type=whole_number(1, MOST), default=defaults.steps)
     parser.add_argument("--batch-size", type=whole_number(1, MOST_IN_A_BATCH), default=defaults.batch_size)
@@ -210,8 +214,10 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--address", help="of the Ray cluster, host:port; without it Ray uses this machine alone")
     parser.add_argument("--precision", choices=["fp32", "bf16"], default=defaults.precision)
     args = parser.parse_args()
-    if args.heads != [DEFAULT_HEADS] and "multihead" not in args.kinds:
-        parser.error("--heads is for kind multihead, which --kinds leaves out")
+    if "multihead" not in args.kinds:
+        for option, given in (("--heads", args.heads != [DEFAULT_HEADS]), ("--kv-heads", args.kv_heads != [None])):
+            if given:
+                parser.error(f"{option} is for kind multihead, which --kinds leaves out")
     if args.address and args.engine != "ray":
         parser.error("--address names a Ray cluster: add --engine ray")
     if args.engine == "ray" and args.device.partition(":")[0] not in ("auto", "cpu", "cuda", "mps"):
@@ -219,6 +225,9 @@ def parse_arguments() -> argparse.Namespace:
     for count in args.heads:
         if count < 2 or D_MODEL % count:
             parser.error(f"--heads: {count} must be at least 2 and divide {D_MODEL} (one head is --kinds attention)")
+        for shared in args.kv_heads:
+            if shared is not None and (shared < 1 or count % shared):
+                parser.error(f"--kv-heads: {shared} must be at least 1 and divide --heads {count}")
     return args
 
 
@@ -234,7 +243,7 @@ def main() -> None:
             print(f"device: {device} ({reason})")
         config = TrainConfig(args.steps, args.batch_size, eval_every=args.eval_every, precision=args.precision)
         corpus = build_corpus(args.data_dir, args.profile)
-        runs = plan_runs(args.kinds, args.heads, args.seeds)
+        runs = plan_runs(args.kinds, args.heads, args.seeds, args.kv_heads)
         run_comparison(runs, corpus, config, args.output_dir, args.device, executor)
         print_table(read_json(args.output_dir / "heads" / "comparison.json"))
 

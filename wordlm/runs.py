@@ -4,8 +4,9 @@ The runs are independent of each other. An engine gets runs, yields each as it f
 files; which runs are left to do, and what is written, is the comparison's business and the same for both.
 """
 
+import itertools
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -31,9 +32,14 @@ class Run:
         return self.variant.stem(self.seed)
 
 
-def plan_runs(kinds: list[Kind], heads: list[int], seeds: list[int]) -> list[Run]:
-    """List the runs, each once, seed by seed, so that a slow hour of the machine falls on every variant alike."""
-    variants = [Variant.of_kind(kind, count) for kind in kinds for count in (heads if kind == "multihead" else [None])]
+def plan_runs(
+    kinds: list[Kind], heads: list[int], seeds: list[int], kv_heads: Sequence[int | None] = (None,)
+) -> list[Run]:
+    """List the runs, each once, seed by seed, so that a slow hour of the machine falls on every variant alike.
+
+    Every one of `heads` is combined with every one of `kv_heads`; None is as many as heads.
+    """
+    variants = [Variant.of_kind(kind, *counts) for kind in kinds for counts in itertools.product(heads, kv_heads)]
     return list(dict.fromkeys(Run(variant, seed) for seed in seeds for variant in variants))
 
 

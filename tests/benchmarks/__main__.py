@@ -1,7 +1,7 @@
 """All benchmarks in short, in one table: `python -m tests.benchmarks`.
 
 Each line has a figure, a reference measured in the same run, and their ratio. The modules of this folder print more:
-pages, scoring, generation, training, startup, load, browser_forward.
+pages, scoring, generation, key_value_cache, training, startup, load, browser_forward.
 """
 
 import asyncio
@@ -14,10 +14,11 @@ from pathlib import Path
 import torch
 from playwright.sync_api import sync_playwright
 
-from tests.benchmarks import generation, load, pages, scoring, startup, training
+from tests.benchmarks import generation, key_value_cache, load, pages, scoring, startup, training
 from tests.browser.conftest import CHROMIUM, FLAGS, start_server, stop_server
 from wordlm.commands import errors_in_one_line
 from wordlm.data import build_corpus, make_all_windows
+from wordlm.text import CONTEXT_LEN
 from wordlm.training import TrainConfig
 
 
@@ -53,6 +54,12 @@ def generation_lines() -> None:
     (reference, slow), *engines = rates.items()
     for name, rate in engines:
         line(f"Stories, {name}", f"{rate:,.0f} words/s", f"{reference}, {slow:,.0f} words/s", rate / slow)
+
+
+def cache_lines() -> None:
+    without, with_it, kept = key_value_cache.measure(4, 4, CONTEXT_LEN)
+    figure, reference = f"{1e3 * with_it:.2f} ms", f"without it, {1e3 * without:.2f} ms"
+    line(f"A word more with a cache, {kept} bytes a word", figure, reference, without / with_it)
 
 
 def training_lines() -> None:
@@ -118,6 +125,7 @@ def main() -> None:
     page_lines()
     scoring_lines()
     generation_lines()
+    cache_lines()
     training_lines()
     if CHROMIUM is not None:
         startup_lines()

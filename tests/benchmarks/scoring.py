@@ -9,7 +9,7 @@ import time
 import torch
 
 from wordlm.scoring import BATCH, prefix_windows, score_words
-from wordlm.ui.resources import MODELS, checkpoint, model_of, vocabulary
+from wordlm.ui.resources import MODELS, checkpoint, model_of, one_for_each_heads, vocabulary
 
 WORDS = 5000
 REFERENCE_WORDS = 256
@@ -20,7 +20,7 @@ def measure() -> dict[str, tuple[float, float]]:
     generator = torch.Generator().manual_seed(0)
     ids = torch.randint(4, len(vocabulary()), (WORDS,), generator=generator).tolist()
     times = {}
-    for name in MODELS:
+    for name in one_for_each_heads(MODELS, "4"):
         model = model_of(checkpoint(name, 11))
         score_words(model, ids[:BATCH])  # warm-up
         start = time.perf_counter()

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.pages.screen import Screen
-from wordlm.ui.address import PARAMETERS
+from wordlm.ui.address import PARAMETERS, SETS
 
 KINDS = ("text_input", "text_area", "selectbox", "button_group", "slider", "select_slider", "number_input", "toggle")
 # What is set by a control and is no part of a view: answers, a search in a dialog, the text to train on.
@@ -11,10 +11,13 @@ NO_VIEW = ("answer_", "glossary_search", "text_pasted", "replay")
 VIEWS = [
     ("explore", {}),
     ("explore", {"model": "16"}),
+    ("explore", {"model": "8kv1"}),
     ("compare", {}),
+    ("compare", {"model": "4kv1", "b": "4"}),
     ("switch_off", {}),
     ("heads_and_words", {}),
     ("heads_and_words", {"about": "Words"}),
+    ("switch_off", {"model": "8kv1"}),
     ("perplexity", {}),
     ("generate", {}),
     ("generate", {"engine": "your browser"}),
@@ -22,6 +25,7 @@ VIEWS = [
     ("benchmark", {}),
     ("learn", {"part": "glossary"}),
     *(("learn", {"chapter": str(chapter)}) for chapter in range(1, 10)),
+    *(("learn", {"chapter": chapter, "model": "4kv1"}) for chapter in "24567"),
 ]
 
 
@@ -51,7 +55,7 @@ def another(widget) -> object:
         several = isinstance(widget.value, list)
         now = widget.value if several else [widget.value]
         # A select box may offer less than is declared; the others offer what is, and show it in their own way.
-        declared = None if widget.type == "selectbox" else getattr(PARAMETERS[widget.key], "options", None)
+        declared = None if widget.type == "selectbox" else getattr(PARAMETERS.get(widget.key), "options", None)
         other = next(option for option in reversed(declared or widget.options) if option not in now)
         return [other] if several else other
     return widget.min if widget.value != widget.min else widget.min + (widget.step or 1)
@@ -71,11 +75,35 @@ def test_whatever_is_set_on_a_page_stands_in_its_address_and_a_link_restores_it(
             widget.set_value(another(widget)).run()
             assert not screen.app.exception, key
     shown = settings(screen)
-    assert shown.keys() <= PARAMETERS.keys(), "a control that no link can carry"
+    assert {key.removesuffix(SETS) for key in shown} <= PARAMETERS.keys(), "a control that no link can carry"
     fresh = Screen(page, None, screen.address)
     assert settings(fresh) == shown
     assert "The link asks for" not in fresh.text
     assert fresh.address == screen.address
+
+
+def test_models_that_share_keys_and_values_stand_behind_their_number_of_heads():
+    screen = Screen("explore", None, {})
+    assert screen.app.button_group(key="model").options == ["1", "2", "4", "8", "16", "MLP"]
+    assert screen.app.button_group(key="model_sets").options == ["4", "2", "1"]
+    screen.app.button_group(key="model_sets").set_value("4kv1").run()
+    assert screen.address == {"model": ["4kv1"]}
+    assert screen.app.button_group(key="model").options == ["1", "2", "4", "8", "16", "MLP"]
+    fresh = Screen("explore", None, screen.address)
+    assert [fresh.app.button_group(key=key).value for key in ("model", "model_sets")] == ["4kv1", "4kv1"]
+    assert "The link asks for" not in fresh.text
+    fresh.app.button_group(key="model").set_value("8").run()
+    assert (fresh.address, fresh.app.button_group(key="model_sets").value) == ({"model": ["8"]}, "8")
+    fresh.app.button_group(key="model").set_value("16").run()
+    assert "model_sets" not in {group.key for group in fresh.app.button_group}
+    fresh.app.button_group(key="model").set_value("4").run()
+    assert fresh.address == {}
+
+
+def test_a_link_to_sharing_that_no_model_has_is_named_and_left_out():
+    screen = Screen("explore", None, {"model": "4kv3"})
+    assert "The link asks for model = 4kv3" in screen.text.replace("\\", "")
+    assert screen.address == {}
 
 
 def test_what_is_at_its_default_is_left_out_of_the_address():

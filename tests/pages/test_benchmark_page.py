@@ -174,9 +174,13 @@ def test_a_malformed_upload_is_refused_and_ours_stays(open_page, content, messag
     assert len(screen.table("Test loss of every run"))
 
 
+def sharing_nothing(ours) -> list[list[dict]]:
+    return [runs for runs in ours["runs"].values() if "kv_heads" not in runs[0]]
+
+
 def paired_by_hand(ours, heads, best):
     """Mean and 95 % interval of the seeds' differences; 4.303 is Student's quantile for two degrees of freedom."""
-    losses = {runs[0]["heads"]: {r["seed"]: r["test_loss"] for r in runs} for runs in ours["runs"].values()}
+    losses = {runs[0]["heads"]: {r["seed"]: r["test_loss"] for r in runs} for runs in sharing_nothing(ours)}
     differences = np.array([losses[heads][seed] - losses[best][seed] for seed in (11, 29, 47)])
     half = 4.303 * differences.std(ddof=1) / 3**0.5
     return differences.mean(), differences.mean() - half, differences.mean() + half
@@ -184,7 +188,7 @@ def paired_by_hand(ours, heads, best):
 
 def test_what_is_decided_about_head_counts_is_what_the_paired_intervals_say(open_page, ours):
     screen = open_page("benchmark")
-    means = {runs[0]["heads"]: np.mean([r["test_loss"] for r in runs]) for runs in ours["runs"].values()}
+    means = {runs[0]["heads"]: np.mean([r["test_loss"] for r in runs]) for runs in sharing_nothing(ours)}
     means.pop(None)
     best = min(means, key=means.get)
     assert f"The lowest mean test loss is {means[best]:.4f}, with {best} heads" in screen.text
@@ -199,6 +203,55 @@ def test_what_is_decided_about_head_counts_is_what_the_paired_intervals_say(open
     assert (best, "8" in undecided) == (16, True), "16 heads against 8 is undecided with three seeds"
     assert f"Against {', '.join(undecided[:-1])} and {undecided[-1]} heads it is undecided" in screen.text
     assert "the loss with 16 heads is lower than with 1 head: the 95 % interval" in screen.text
+
+
+@pytest.fixture
+def with_sharing(changed_artifacts):
+    """Show runs of 8 heads with 1 set of keys and values and with 2, whose losses differ from the others' as said."""
+
+    def change(differences: dict[int, list[float]]) -> None:
+        def edit(comparison):
+            comparison["runs"] = {g: runs for g, runs in comparison["runs"].items() if "kv_heads" not in runs[0]}
+            comparison["aggregate"] = {g: comparison["aggregate"][g] for g in comparison["runs"]}
+            for kv_heads, more in differences.items():
+                comparison["runs"][f"multihead_h8_kv{kv_heads}"] = [
+                    run | {"kv_heads": kv_heads, "test_loss": run["test_loss"] + difference}
+                    for run, difference in zip(comparison["runs"]["multihead_h8"], more, strict=False)
+                ]
+
+        changed_artifacts(edit)
+
+    return change
+
+
+def test_sharing_is_held_against_the_same_heads_by_seed_and_drawn_against_the_bytes_of_a_cache(open_page, with_sharing):
+    with_sharing({1: [0.02, 0.03, 0.02], 2: [0.01, -0.03, 0.01]})
+    screen = open_page("benchmark")
+    table = screen.table("minus that with a set for each head").set_index("model")
+    assert table["cache, bytes a word"].to_dict() == {"8 heads, 1 kv": 64, "8 heads, 2 kv": 128}
+    assert table["times smaller"].to_dict() == {"8 heads, 1 kv": 8, "8 heads, 2 kv": 4}
+    assert "Sharing raises the loss of 8 heads, 1 kv, +0.0233 (+0.0090 to +0.0377)." in screen.text
+    assert "Undecided, since the interval holds 0: 8 heads, 2 kv, −0.0033 (−0.0607 to +0.0540)." in screen.text
+    means, marks = screen.figure("sharing")["data"]
+    assert array(means["x"]).tolist() == [64, 128, 512]
+    runs = screen.table("Test loss of every run")
+    of_eight = runs[runs["heads"] == 8]
+    assert sorted(array(marks["y"])) == pytest.approx(sorted(of_eight["test loss"]))
+    assert sorted(array(marks["x"])) == [64] * 3 + [128] * 3 + [512] * 3
+
+
+def test_sharing_of_one_seed_decides_nothing_and_without_any_there_is_no_picture(open_page, with_sharing):
+    with_sharing({1: [0.02]})
+    screen = open_page("benchmark")
+    assert "so nothing can be said" in screen.text
+    assert "Fewer than three seeds were trained of 8 heads, 1 kv." in screen.text
+
+
+def test_a_comparison_in_which_nothing_is_shared_says_so(open_page, with_sharing):
+    with_sharing({})
+    screen = open_page("benchmark")
+    assert "No run shown here shares keys and values." in screen.text
+    assert not [chart for chart in screen.app.get("plotly_chart") if "bytes" in str(chart.proto.spec)]
 
 
 def test_a_clear_gap_and_an_open_one_are_told_apart_in_words(open_page, changed_artifacts):
@@ -225,14 +278,15 @@ def test_only_the_summary_is_a_table_until_numbers_are_asked_for(open_page):
     assert len(screen.app.dataframe) == 11
 
 
-def test_the_take_away_holds_every_table_of_the_page(open_page, ours):
+def test_the_take_away_holds_every_table_of_the_page(open_page, ours, with_sharing):
     from wordlm.ui import benchmark as view
     from wordlm.ui.resources import course_results
 
+    with_sharing({1: [0.02, 0.03, 0.02]})
     screen = open_page("benchmark")
     screen.open_numbers()
-    against, pairs = (screen.table(alt) for alt in ("minus that of the best", "four heads and one head"))
-    tables, figures = view.collect(course_results(), ours, against, pairs)
+    alts = ("minus that of the best", "four heads and one head", "minus that with a set for each head")
+    tables, figures = view.collect(course_results(), ours, *map(screen.table, alts))
     shown = {tuple(frame.value.columns) for frame in screen.app.dataframe}
     kept = {tuple(table.drop(columns="yours", errors="ignore").columns) for table in tables.values()}
     assert shown == kept

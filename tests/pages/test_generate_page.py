@@ -25,7 +25,7 @@ def column(table, name):
     return table.set_index("report")[name]
 
 
-@pytest.mark.parametrize("engine", ["ONNX Runtime", "PyTorch"])
+@pytest.mark.parametrize("engine", ["ONNX Runtime", "PyTorch", "PyTorch with a cache"])
 def test_a_greedy_story_is_the_models(open_page, bundled, vocab, engine):
     screen = write(open_page("generate", engine=engine))
     expected = generate(TorchEngine(bundled("multihead_seed11")), encode_prompt(PROMPT, vocab).ids, Decoding(60))
@@ -37,6 +37,21 @@ def test_a_greedy_story_is_the_models(open_page, bundled, vocab, engine):
     assert report["model calls"] == str(len(expected.decisions))
     assert report["stop"] == str(expected.stop)
     assert report["engine"] == engine
+
+
+def test_the_cache_is_explained_by_what_it_keeps_of_each_word(open_page):
+    assert "512 bytes of each word for 4 heads" in open_page("generate", engine="PyTorch with a cache").text
+    assert "no keys and values to keep" in open_page("generate", engine="PyTorch with a cache", model="MLP").text
+    assert "bytes of each word" not in open_page("generate", engine="PyTorch").text
+
+
+def test_a_model_that_shares_keys_and_values_writes_with_and_without_a_cache_the_same(open_page, bundled, vocab):
+    expected = generate(TorchEngine(bundled("multihead_kv1_seed11")), encode_prompt(PROMPT, vocab).ids, Decoding(60))
+    for engine in ("PyTorch", "PyTorch with a cache"):
+        screen = open_page("generate", engine=engine, model="4kv1")
+        assert screen.app.button_group(key="writers").options == ["1", "2", "4 heads, 1 kv", "8", "16", "MLP"]
+        decisions = write(screen).table(f"Every decision of 4 heads, 1 kv, seed 11 · {engine}")
+        assert decisions["word"].tolist() == vocab.decode(choice.id for choice in expected.decisions)
 
 
 def test_several_models_write_side_by_side_with_the_same_settings(open_page, bundled, vocab):

@@ -302,6 +302,13 @@ def test_chapter_8_says_what_sharing_trades_and_which_operations_it_counts(open_
     assert f"{2 * 2 * 4096**2 * 4096 * 32 / 1e9:,.1f} billion multiplications and additions" in screen.text
     assert "one forward pass over the whole text that skips no masked pair" in screen.text
     assert "find words by the same keys" in screen.text
+    # A key and a value of 4 × 16 or 1 × 16 numbers of 4 bytes; products with two matrices of 64 × 64.
+    assert (
+        "the cache is exact: 512 bytes a word where 4 heads have their own sets, 128 where they share one"
+        in screen.text
+    )
+    assert f"{2 * 64 * 64 * 64:,} multiplications, of one word {2 * 64 * 64:,}" in screen.text
+    assert f"To score the vocabulary takes {256 * 4000:,} either way" in screen.text
 
 
 def test_chapter_8_at_its_widest_builds_no_model(open_page, monkeypatch):

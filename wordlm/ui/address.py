@@ -30,6 +30,8 @@ from wordlm.ui.resources import MODELS
 
 LAST, LARGEST = "the last word", "the one looked at most"
 """What moves with the typing, and stands for no word of its own."""
+SETS = "_sets"
+"""Ends the key of a control that sets a part of another parameter: how many keys and values a model's heads share."""
 LONGEST_TEXT = 2000
 """Characters of a text in an address; servers refuse addresses of some 10,000 or more."""
 
@@ -117,7 +119,7 @@ TABLES = (
     *("targets", "scored", "models", "differ", "units"),  # Perplexity
     *("report", "decisions"),  # Generate
     *("validations", "last_row", "own_beside"),  # Train
-    *("runs", "best", "pairs", "history", "baselines", "course", "conditions"),  # Benchmark
+    *("runs", "best", "pairs", "sharing", "history", "baselines", "course", "conditions"),  # Benchmark
     *("wishes", "shapes", "growth", "doubled", "trio", "spread"),  # Learn
     *("masked", "reach", "without", "induction", "cost"),
 )
@@ -168,7 +170,7 @@ PARAMETERS: dict[str, Parameter] = {
         "The river was cold and fast. The boat went away, and Tom was sad. Then a big bird came and brought it back."
     ),
     # Generate
-    "engine": OneOf(("ONNX Runtime", "PyTorch", "your browser"), "ONNX Runtime"),
+    "engine": OneOf(("ONNX Runtime", "PyTorch", "PyTorch with a cache", "your browser"), "ONNX Runtime"),
     "way": OneOf(("WebAssembly", "WebGPU"), "WebAssembly"),
     "browser_model": OneOf(tuple(variant.choice for variant in EXPORTED), "4"),
     "writers": Several(),

@@ -7,6 +7,7 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
+from wordlm.course import cache_bytes_of
 from wordlm.files import text_of
 from wordlm.numbers import signed, written
 from wordlm.results import (
@@ -21,16 +22,20 @@ from wordlm.results import (
     history_table,
     in_order,
     mean_interval,
+    of_head_counts,
     our_table,
     paired_differences,
     run_table,
+    sharing_table,
     summary_table,
+    what_sharing_costs,
 )
 from wordlm.ui.blocks import Collected, in_numbers, kept_upload, number_table, text_table
 from wordlm.ui.charts import ACCENT, LEGEND_ABOVE, SECOND, head_hue, horizontal_bars, paired_rows
 from wordlm.ui.escape import as_sentence, for_markdown, for_plotly
 from wordlm.ui.figure import PlainFigure
 from wordlm.ui.glossary import explain, say
+from wordlm.variants import Variant
 
 _OWN = "own"
 SEED_SYMBOLS = ("circle", "diamond", "square", "triangle-up", "cross", "star")
@@ -92,7 +97,13 @@ def draw_conditions(shown: dict) -> None:
         text_table(facts_table(shown["protocol"]), alt="The settings of every run")
 
 
-def collect(course: dict, shown: dict, against: pd.DataFrame | None, pairs: pd.DataFrame | None) -> Collected:
+def collect(
+    course: dict,
+    shown: dict,
+    against: pd.DataFrame | None,
+    pairs: pd.DataFrame | None,
+    sharing: pd.DataFrame | None,
+) -> Collected:
     """Return all tables and pictures of the page."""
     runs, baselines, gaps = run_table(shown), baseline_table(shown), gap_table(course, shown)
     tables = {
@@ -100,6 +111,7 @@ def collect(course: dict, shown: dict, against: pd.DataFrame | None, pairs: pd.D
         "Runs": runs,
         "Head counts against the best": against,
         "Four heads against one": pairs,
+        "Shared keys and values": sharing,
         "Validation losses": history_table(shown),
         "Baselines": baselines,
         "The course's run": course_table(course),
@@ -111,6 +123,7 @@ def collect(course: dict, shown: dict, against: pd.DataFrame | None, pairs: pd.D
     figures = {
         "Test loss against the number of heads": head_curve(runs),
         "Test loss of every run": seed_points(runs, shown.get("baselines", {})),
+        **({} if sharing is None else {"Test loss against bytes of cache": sharing_points(runs)}),
         "Validation losses": validation_curves(shown),
         "Baselines": baseline_bars(baselines),
         "Differences within each run": gap_bars(gaps),
@@ -180,7 +193,7 @@ def validation_curves(comparison: dict) -> go.Figure:
 
 def head_curve(runs: pd.DataFrame) -> go.Figure:
     """Draw test loss against the number of heads, every seed a point and the mean a line."""
-    with_heads = runs[runs["heads"].notna()]
+    with_heads = of_head_counts(runs)
     traces = []
     for yours, part in with_heads.groupby("yours"):
         mark, hue = (YOURS, SECOND) if yours else ("", ACCENT)
@@ -232,7 +245,7 @@ def say_paired(comparison: dict) -> pd.DataFrame | None:
 
 def say_best_head_count(runs: pd.DataFrame) -> pd.DataFrame | None:
     """Say which head count has the lowest mean test loss and what the seeds decide; return the paired differences."""
-    ours = runs[runs["heads"].notna() & ~runs["yours"]]
+    ours = of_head_counts(runs[~runs["yours"]])
     means = ours.groupby("heads")["test loss"].mean()
     if len(means) < 2:
         return None
@@ -254,6 +267,65 @@ def say_best_head_count(runs: pd.DataFrame) -> pd.DataFrame | None:
     alt = "Test loss of each head count minus that of the best, by seed"
     in_numbers("best", lambda: number_table(pairs, alt=alt, decimals=4))
     return pairs
+
+
+def sharing_points(runs: pd.DataFrame) -> go.Figure:
+    """Draw test loss against the bytes that a cache keeps of a word, every seed a point and the mean a line.
+
+    Of the numbers of heads of which some runs share keys and values.
+    """
+    counts = runs.loc[(runs["kv heads"] < runs["heads"]).fillna(False), "heads"].unique()
+    drawn = runs[runs["heads"].isin(counts)]
+    held = [cache_bytes_of(Variant.with_heads(*both)) for both in zip(drawn["heads"], drawn["kv heads"], strict=True)]
+    drawn = drawn.assign(held=held)
+    traces = []
+    for place, ((yours, heads), part) in enumerate(drawn.groupby(["yours", "heads"])):
+        name, means = f"{heads} heads{YOURS if yours else ''}", part.groupby("held")["test loss"].mean()
+        traces += [
+            go.Scatter(
+                x=means.index.tolist(),
+                y=means,
+                mode="lines",
+                name=f"mean, {name}",
+                line={"color": head_hue(place)},
+                hoverinfo="skip",
+            ),
+            go.Scatter(
+                x=part["held"].tolist(),
+                y=part["test loss"],
+                mode="markers",
+                name=f"one seed, {name}",
+                marker={"color": head_hue(place), "symbol": SEED_SYMBOLS[place % len(SEED_SYMBOLS)], "size": 8},
+                customdata=part[["seed", "kv heads"]].to_numpy(),
+                hovertemplate=f"{name}, %{{customdata[1]}} kv, seed %{{customdata[0]}}: %{{y:.5~g}}<extra></extra>",
+            ),
+        ]
+    figure = go.Figure(traces)
+    figure.update_layout(height=380, margin={"l": 8, "r": 8, "t": 28, "b": 8}, legend=LEGEND_ABOVE)
+    ticks = sorted(drawn["held"].unique().tolist())
+    figure.update_xaxes(
+        title="cache, bytes a word (logarithmic)", type="log", tickvals=ticks, ticktext=[str(tick) for tick in ticks]
+    )
+    figure.update_yaxes(title="test loss, nats per token", fixedrange=True)
+    return figure
+
+
+def say_sharing(comparison: dict) -> pd.DataFrame | None:
+    """Say what sharing keys and values costs; return the paired differences."""
+    table = sharing_table(comparison)
+    if table.empty:
+        return None
+    say(what_sharing_costs(table))
+    few = table[table["seeds"] < 3]
+    if not few.empty:
+        explain(f"Fewer than three seeds were trained of {'; '.join(few['model'])}.")
+    explain(
+        "The interval is Student's, as above. A cache keeps a key and a value of each word for each set. Fewer sets "
+        "are fewer parameters too, so the difference is that of both."
+    )
+    alt = "Test loss with shared keys and values minus that with a set for each head"
+    in_numbers("sharing", lambda: number_table(table, alt=alt, decimals=4))
+    return table
 
 
 def what_is_decided(pairs: pd.DataFrame) -> str:
@@ -289,7 +361,7 @@ def about_seconds(comparison: dict) -> str:
         facts.append(f"{comparison['environment']['threads']} threads")
     return (
         f"Seconds: training with its validations, on {for_markdown(', '.join(facts))}. Other work on the machine is "
-        "part of them, so small differences mean nothing."
+        "part of them: between runs of different hours, differences mean nothing."
     )
 
 

@@ -404,7 +404,7 @@ function createBlock(root) {
 
 /** Return a model and its tokenizer, from the browser's own store or from the server. */
 function material({ digest, url, bytes, layout, vocabulary, title }, say) {
-  const name = `${digest}, ${layout.heads} heads`; // the same weights may be split among another number of heads
+  const name = `${digest}, ${layout.heads} heads, ${layout.kvHeads} kv`; // weights may be split among other numbers of heads
   if (!loaded.has(name)) {
     const megabytes = (count) => (count / 1e6).toFixed(1);
     const got = Promise.all([

@@ -188,11 +188,12 @@ export function steps(view, head = view.head) {
   const score = read.scores[head * n + most], weight = read.weights[head * n + most];
   const whose = model.heads === 1 ? "The head" : `Head ${head + 1}`;
   const all = model.heads === 1 ? "The one message has" : `The ${model.heads} messages stand side by side: ${model.heads} × ${M} =`;
+  const shared = model.kvHeads < model.heads ? ` Every ${model.heads / model.kvHeads} heads in a row share their keys and values.` : "";
   const off = read.headsOn[head] ? "" : " It is off, so zeros stand in.";
   return [
     ["Words and slots", cut, "words"],
     ["Embedding", `What a word is and where it stands are added up. Number 1 of ${query}: ${number(what)} ${signedNumber(where)} = ${number(read.E[last * D])}.`, "embedding"],
-    ["Query, key, value", `${model.heads === 1 ? "The head makes" : "Each head makes"} a query of ${query}, and of every word a key and a value, ${K} numbers each.`, "q k v"],
+    ["Query, key, value", `${model.heads === 1 ? "The head makes" : "Each head makes"} a query of ${query}, and of every word a key and a value, ${K} numbers each.${shared}`, "q k v"],
     ["Scores", `${whose} multiplies its query with each key. For ${key} the ${K} products add up to ${number(score * Math.sqrt(K), 2)}; divided by √${K}: ${number(score, 2)}.`, "scores"],
     ["Weights", `The softmax turns the ${n} scores into weights that sum to 1. ${whose} gives ${key} the most, ${number(weight)}.`, "weights"],
     ["Messages", `${whose} adds up all values, each times its weight: its message.${off} ${all} ${read.messages.length} numbers.`, "messages"],

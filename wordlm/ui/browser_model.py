@@ -26,6 +26,7 @@ def layout_of(model: LanguageModel) -> dict[str, Any]:
     return {
         "kind": variant.kind,
         "heads": variant.heads,
+        "kvHeads": variant.kv_heads,
         "vocabSize": vocab_size,
         "contextLen": context_len_of(model),
         "dModel": d_model,

@@ -12,10 +12,10 @@ import torch
 from wordlm import course
 from wordlm.ablation import cheapest_pair, head_value_table, worth_together
 from wordlm.loss import losses_of_probabilities, perplexity
-from wordlm.models import D_MODEL, DEFAULT_HEADS, head_width, parameter_count
+from wordlm.models import D_MODEL, DEFAULT_HEADS, HIDDEN, head_width, parameter_count
 from wordlm.numbers import scientific, short, signed, written
-from wordlm.results import against_best, run_table
-from wordlm.text import EncodedPrompt
+from wordlm.results import against_best, run_table, sharing_table, what_sharing_costs
+from wordlm.text import CONTEXT_LEN, VOCAB_SIZE, EncodedPrompt
 from wordlm.ui import address, charts
 from wordlm.ui.blocks import FORWARD, in_numbers, number_table, picture_over_numbers, see_for_yourself, text_table
 from wordlm.ui.charts import head_hue
@@ -31,6 +31,7 @@ from wordlm.ui.resources import (
     model_of,
     vocabulary_of,
 )
+from wordlm.variants import Variant
 
 
 @dataclass(frozen=True)
@@ -528,6 +529,22 @@ def cost(choice: Choice) -> None:
         f"in the same values.{saved} The heads can differ less, which may cost some quality (Shazeer 2019; Ainslie et "
         "al. 2023)."
     )
+    _say_what_ours_keep()
+
+
+def _say_what_ours_keep() -> None:
+    """Say what a cache of our own models holds and saves, and what sharing cost them in our runs."""
+    whole, one_set = (course.cache_bytes_of(Variant.with_heads(DEFAULT_HEADS, sets)) for sets in (None, 1))
+    all_words, one_word = (2 * words * D_MODEL * D_MODEL for words in (CONTEXT_LEN, 1))
+    say(
+        f"Our own models can keep one. Each new word moves all others one slot, but a key is a word's part plus a "
+        f"slot's part. So the word's part is kept and the cache is exact: {whole} bytes a word where {DEFAULT_HEADS} "
+        f"heads have their own sets, {one_set} where they share one. To make keys and values of {CONTEXT_LEN} words "
+        f"anew takes {all_words:,} multiplications, of one word {one_word:,}. To score the vocabulary takes "
+        f"{HIDDEN * VOCAB_SIZE:,} either way, so at this length a cache saves little time."
+    )
+    if not (sharing := sharing_table(comparison_of())).empty:
+        say(f"What sharing cost them, measured: {what_sharing_costs(sharing)}")
 
 
 def reading_a_loss(choice: Choice) -> None:
@@ -548,7 +565,7 @@ def reading_a_loss(choice: Choice) -> None:
     say(
         "Losses may be compared when tokenizer and test words are the same, as they are for all our models. The number "
         f"of parameters need not be: the MLP has {parameter_count('mlp'):,}, the attention models "
-        f"{parameter_count('attention'):,}."
+        f"{parameter_count('attention'):,}, or fewer where heads share keys and values."
     )
     st.page_link(
         "pages/perplexity.py", icon=FORWARD, label="Go on to Perplexity, with your own probabilities and texts"

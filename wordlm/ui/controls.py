@@ -19,14 +19,17 @@ from wordlm.ui.heads import Look
 from wordlm.ui.resources import (
     MODELS,
     Checkpoint,
+    as_many_heads,
     checkpoint,
     encode,
     models_beside,
     offered_models,
+    one_for_each_heads,
     vocabulary,
     vocabulary_of,
 )
 from wordlm.ui.tour import tour_button
+from wordlm.variants import Variant
 
 
 @dataclass(frozen=True)
@@ -94,18 +97,43 @@ def draw_prompt(uses: Collection[str]) -> None:
 def draw_model(uses: Collection[str]) -> None:
     """Draw those of model and seed that are used."""
     if "model" in uses:
-        address.segments(
+        choose_model(
             "model",
             "Heads",
             offered_models(),
-            help=f"How many attention heads share the model's width. All have the same "
-            f"{count(parameter_count('attention'))} parameters. The MLP has no attention. What you train on the "
-            "Train page joins them here.",
+            help=f"How many attention heads share the model's width. With keys and values for each head all have "
+            f"the same {count(parameter_count('attention'))} parameters. The MLP has no attention. What you train "
+            "on the Train page joins them here.",
         )
     if "seed" in uses:
         address.segments(
             "seed", "Seed", help="The random start of the training. Seeds 29 and 47 are bundled for 1 and 4 heads."
         )
+
+
+def choose_model(name: str, label: str, offered: Sequence[str], **more: Any) -> str:
+    """Let the visitor choose a model by its heads and, where these may share keys and values, by how many sets of them.
+
+    Both are one parameter. In one row there would be a dozen buttons.
+    """
+    now, sets = st.session_state.get(name, address.chosen(name)), f"{name}{address.SETS}"
+    shown = one_for_each_heads(offered, now)
+    model = address.segments(name, label, shown, format_func=lambda one: as_many_heads(one)[0], **more)
+    if len(alike := as_many_heads(model)) > 1:
+        st.session_state[sets], fewest = model, Variant.parse(alike[-1])
+        parameters = parameter_count(fewest.kind, heads=fewest.heads, kv_heads=fewest.kv_heads)
+        st.segmented_control(
+            "Keys, values",
+            alike,
+            key=sets,
+            required=True,
+            format_func=lambda one: str(Variant.parse(one).kv_heads),
+            on_change=lambda: address.choose(name, st.session_state[sets]),
+            help="How many sets of keys and values the heads share. One for each head is multi-head attention, one for "
+            "all is multi-query attention, and what lies between is grouped-query attention. Fewer sets are fewer "
+            f"parameters: {count(parameters)} with {fewest.kv_heads}.",
+        )
+    return model
 
 
 def shared_choice() -> Choice:
@@ -248,7 +276,7 @@ def choose_other_model(beside: Checkpoint) -> Checkpoint:
     """Let the visitor choose model B beside the shared one, A: any that reads the same ids."""
     offered = models_beside(beside)
     with st.container(key="other_model", horizontal=True, vertical_alignment="bottom", width="content"):
-        model = address.segments("b", "B: heads", offered, default=_unlike(beside, offered))
+        model = choose_model("b", "B: heads", offered, default=_unlike(beside, offered))
         seed = address.segments("b_seed", "B: seed")
     chosen = checkpoint(model, seed)
     if chosen.is_own:

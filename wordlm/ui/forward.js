@@ -3,7 +3,7 @@
 //
 // The query is always the last word of the ids, as in `forward`: the only one from which the models learned to predict.
 // Arrays are flat, the last index running fastest. n kept positions (at most T, no PAD among them), D d_model, H heads,
-// K width of a head's query and key, M of its value and message, F hidden units, V words.
+// G key-value heads, K width of a head's query and key, M of its value and message, F hidden units, V words.
 //
 // Sums run in double and are rounded to float32 where PyTorch keeps float32. What a reading returns is its own, so that
 // two can be held side by side; only what nobody sees is written over by the next one.
@@ -17,7 +17,7 @@ export const PAD = 0;
  * floats are little-endian, as every browser's are.
  */
 export function readModel(buffer, layout) {
-  const { kind, heads, vocabSize, contextLen, dModel, hidden } = layout;
+  const { kind, heads, kvHeads, vocabSize, contextLen, dModel, hidden } = layout;
   const arrays = {};
   let floats = 0;
   for (const [name, [offset, ...shape]] of Object.entries(layout.arrays)) {
@@ -26,17 +26,18 @@ export function readModel(buffer, layout) {
     floats = Math.max(floats, offset + size);
   }
   if (4 * floats !== buffer.byteLength) throw new RangeError(`${buffer.byteLength} bytes came, not ${4 * floats}`);
-  const model = { kind, heads, vocabSize, contextLen, dModel, hidden, arrays };
+  const model = { kind, heads, kvHeads, vocabSize, contextLen, dModel, hidden, arrays };
   if (kind === "mlp") return { ...model, scratch: { slots: new Float32Array(contextLen * dModel) } };
-  const [d_k, d_v] = ["W_Q.weight", "W_V.weight"].map((name) => arrays[name].length / dModel);
-  const slotKeys = new Float32Array(contextLen * d_k);
+  const [d_k, d_v] = ["W_Q.weight", "W_O.weight"].map((name) => arrays[name].length / dModel);
+  const keyWidth = arrays["W_K.weight"].length / dModel;
+  const slotKeys = new Float32Array(contextLen * keyWidth);
   for (let slot = 0; slot < contextLen; slot++)
-    project(arrays["W_K.weight"], arrays["position_embedding.weight"], slot * dModel, dModel, slotKeys, slot * d_k, d_k);
+    project(arrays["W_K.weight"], arrays["position_embedding.weight"], slot * dModel, dModel, slotKeys, slot * keyWidth, keyWidth);
   return {
     ...model,
     headWidth: d_k / heads, // K
     messageWidth: d_v / heads, // M
-    slotKeys, // (T, H*K)
+    slotKeys, // (T, G*K)
     scratch: { word: new Float32Array(Math.max(d_k, d_v)), query: new Float32Array(d_k), embedding: new Float32Array(dModel) },
   };
 }
@@ -48,7 +49,7 @@ export function readModel(buffer, layout) {
  *   ids             (n)        those that were kept
  *   E               (n, D)     token plus position embedding
  *   q               (H, K)     the last word's query
- *   keys            (H, n, K)
+ *   keys            (H, n, K)  what heads share stands at each
  *   values          (H, n, M)
  *   scores          (H, n)     q . key / sqrt(K)
  *   weights         (H, n)     softmax of a row of scores
@@ -91,8 +92,8 @@ export function reading(model, ids, { headsOn = null, offMessages = null } = {})
  */
 export function rowsAsLast(model, ids, count) {
   checkIds(model, ids);
-  const { heads, headWidth: K, contextLen: T, slotKeys, arrays } = model;
-  const m = ids.length, width = heads * K;
+  const { heads, kvHeads, headWidth: K, contextLen: T, slotKeys, arrays } = model;
+  const m = ids.length, width = kvHeads * K;
   const wordKeys = new Float32Array(m * width);
   for (let j = 0; j < m; j++) projectWord(model, "W_K.weight", ids[j], wordKeys, j * width, width);
   const rows = new Float32Array(heads * count * m);
@@ -102,10 +103,11 @@ export function rowsAsLast(model, ids, count) {
     const place = m - count + i;
     const first = Math.max(0, place - T + 1); // the earliest key that this reading still reaches
     embed(model, ids[place], T - 1, embedding, 0);
-    project(arrays["W_Q.weight"], embedding, 0, embedding.length, query, 0, width);
+    project(arrays["W_Q.weight"], embedding, 0, embedding.length, query, 0, heads * K);
     for (let head = 0; head < heads; head++) {
+      const shared = keyValueHead(model, head) * K;
       for (let j = first; j <= place; j++) {
-        const word = j * width + head * K, slot = (T - 1 - place + j) * width + head * K;
+        const word = j * width + shared, slot = (T - 1 - place + j) * width + shared;
         let sum = 0;
         for (let k = 0; k < K; k++) sum += query[head * K + k] * (wordKeys[word + k] + slotKeys[slot + k]);
         scores[j - first] = sum / Math.sqrt(K);
@@ -220,16 +222,16 @@ function mlpReading(model, ids) {
 }
 
 function attend(model, ids) {
-  const { heads: H, headWidth: K, messageWidth: M, dModel: D, contextLen: T, arrays, scratch } = model;
+  const { heads: H, kvHeads: G, headWidth: K, messageWidth: M, dModel: D, contextLen: T, arrays, scratch } = model;
   const n = ids.length;
   const E = new Float32Array(n * D), q = new Float32Array(H * K);
   const keys = new Float32Array(H * n * K), values = new Float32Array(H * n * M);
   for (let i = 0; i < n; i++) {
     embed(model, ids[i], T - n + i, E, i * D);
-    project(arrays["W_K.weight"], E, i * D, D, scratch.word, 0, H * K);
-    spreadOverHeads(scratch.word, keys, i, n, H, K);
-    project(arrays["W_V.weight"], E, i * D, D, scratch.word, 0, H * M);
-    spreadOverHeads(scratch.word, values, i, n, H, M);
+    project(arrays["W_K.weight"], E, i * D, D, scratch.word, 0, G * K);
+    spreadOverHeads(model, scratch.word, keys, i, n, K);
+    project(arrays["W_V.weight"], E, i * D, D, scratch.word, 0, G * M);
+    spreadOverHeads(model, scratch.word, values, i, n, M);
   }
   project(arrays["W_Q.weight"], E, (n - 1) * D, D, q, 0, H * K);
 
@@ -300,10 +302,17 @@ function projectWord(model, name, id, out, at, width) {
   project(model.arrays[name], model.arrays["token_embedding.weight"], id * model.dModel, model.dModel, out, at, width);
 }
 
-/** Put one position's (H*width) numbers where they belong in (H, n, width). */
-function spreadOverHeads(whole, out, position, n, heads, width) {
-  for (let head = 0; head < heads; head++)
-    for (let k = 0; k < width; k++) out[(head * n + position) * width + k] = whole[head * width + k];
+/** Return the key-value head that a head reads: its own, unless H / G heads in a row share one. */
+function keyValueHead({ heads, kvHeads }, head) {
+  return Math.floor((head * kvHeads) / heads);
+}
+
+/** Put one position's (G*width) numbers where they belong in (H, n, width). */
+function spreadOverHeads(model, whole, out, position, n, width) {
+  for (let head = 0; head < model.heads; head++) {
+    const shared = keyValueHead(model, head) * width;
+    for (let k = 0; k < width; k++) out[(head * n + position) * width + k] = whole[shared + k];
+  }
 }
 
 /** Write W x (+ bias) for W (rows, columns) and the x that starts at `from` of `source` to `out` from `at`. */

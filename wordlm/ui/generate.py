@@ -9,8 +9,9 @@ import pandas as pd
 import streamlit as st
 
 from wordlm.bundled import SEEDS, Bundled
+from wordlm.course import cache_bytes_of
 from wordlm.data import DataError, StoryStream
-from wordlm.engines import OnnxEngine, TorchEngine
+from wordlm.engines import CachedTorchEngine, OnnxEngine, TorchEngine
 from wordlm.generation import (
     Decoding,
     Engine,
@@ -31,17 +32,20 @@ from wordlm.ui.escape import as_sentence, for_html, for_markdown
 from wordlm.ui.glossary import explain
 from wordlm.ui.resources import (
     Checkpoint,
+    as_many_heads,
     checkpoint,
     data_is_present,
     load_seconds_of,
     model_of,
     models_beside,
+    one_for_each_heads,
     reading,
     story_corpus,
     vocabulary_of,
     weights_digest,
 )
 from wordlm.ui.shell import PageEnds
+from wordlm.variants import Variant
 
 UNKNOWN_MARK = "▢"
 """Stands for an unknown word in a text that goes on to Explore: one token there, and unknown too."""
@@ -60,7 +64,7 @@ class Start:
     """For a real story, the words that follow there."""
 
 
-OF_ANY_MODEL = {TorchEngine.name: TorchEngine}
+OF_ANY_MODEL = {engine.name: engine for engine in (TorchEngine, CachedTorchEngine)}
 """The engines that run every model as it is, own ones too, by their names; the others run bundled exports."""
 
 
@@ -69,8 +73,9 @@ def choose_engine() -> str:
     return address.segments(
         "engine",
         "Run with",
-        help="ONNX Runtime and PyTorch run on the machine of this app, and differ in speed alone. Your browser fetches "
-        "an engine and the model, and then needs this app no more.",
+        help="ONNX Runtime and PyTorch run on the machine of this app, and differ in speed alone. With a cache the "
+        "keys and values of the words so far are kept for the next one; the story is the same. Your browser fetches an "
+        "engine and the model, and then needs this app no more.",
     )
 
 
@@ -117,13 +122,15 @@ def choose_decoding() -> Decoding:
 
 def choose_models(default: Checkpoint, engine: str) -> list[str]:
     """Let the visitor choose the models that write side by side; they read the same ids."""
-    offered = models_beside(default) if engine in OF_ANY_MODEL else list(address.PARAMETERS["browser_model"].options)
+    beside = one_for_each_heads(models_beside(default), default.choice)
+    offered = beside if engine in OF_ANY_MODEL else list(address.PARAMETERS["browser_model"].options)
     first = default.choice if default.choice in offered else "4"
     chosen = address.pills(
         "writers",
         "Models that write, side by side: a number of heads, or the MLP (no attention)",
         offered,
         default=[first],
+        format_func=lambda model: model if model == as_many_heads(model)[0] else Variant.parse(model).title,
     )
     if engine not in OF_ANY_MODEL:
         other = (
@@ -135,6 +142,18 @@ def choose_models(default: Checkpoint, engine: str) -> list[str]:
             f"ONNX files are bundled for the MLP, 1 head and 4 heads at seed 11.{other} PyTorch runs every model."
         )
     return chosen
+
+
+def explain_cache(chosen: Checkpoint) -> None:
+    """Say what the engine with a cache keeps, and why the story is the same."""
+    if chosen.heads is None:
+        explain(f"The {chosen.title} has no keys and values to keep, so it is run as it is.")
+        return
+    explain(
+        "Each new word moves all others one slot. A key is a word's part plus a slot's part, and so is a value. The "
+        f"words' parts are kept, {cache_bytes_of(chosen.variant)} bytes of each word for {chosen.title}; the slots' "
+        "parts are one table. So the story is the same as without a cache."
+    )
 
 
 @st.cache_resource(show_spinner="Loading the engine …")

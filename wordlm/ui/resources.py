@@ -6,7 +6,7 @@ Caches are keyed by plain values: a checkpoint's name and the ids of a prompt.
 import functools
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -28,12 +28,32 @@ from wordlm.scoring import WordScores, score_words
 from wordlm.smoke import smoke_stories
 from wordlm.text import EncodedPrompt, Vocab, encode_prompt, tokenize
 from wordlm.ui.own_models import Own, own_models
+from wordlm.variants import Variant
 
 DATA_DIR = Path(os.environ.get("WORDLM_DATA", REPOSITORY / "work" / "data"))
 """Where `python -m wordlm.prepare_data` leaves the stories; the app works without them."""
 
 MODELS = tuple(variant.choice for variant in sorted(BUNDLED, key=lambda variant: (variant.heads is None, variant)))
 """What a control offers of the bundled models: from few heads to many, then the MLP, which has none."""
+
+
+def as_many_heads(model: str) -> tuple[str, ...]:
+    """Return the bundled models with as many heads as `model`, an own model alone.
+
+    The first has keys and values for each head; it stands for all of them where only the number of heads counts.
+    """
+    if model not in MODELS:
+        return (model,)
+    heads = Variant.parse(model).heads
+    return tuple(other for other in reversed(MODELS) if Variant.parse(other).heads == heads)
+
+
+def one_for_each_heads(offered: Iterable[str], chosen: str) -> list[str]:
+    """Return one of the `offered` models for each number of heads: the `chosen` one where it has as many."""
+    alike = (as_many_heads(model) for model in offered)
+    return list(dict.fromkeys(chosen if chosen in models else models[0] for models in alike))
+
+
 Checkpoint = Bundled | Own
 """A model on screen, bundled or the visitor's own. The key of every cache."""
 

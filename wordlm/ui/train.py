@@ -50,6 +50,7 @@ from wordlm.ui.blocks import (
 )
 from wordlm.ui.browser_model import layout_of
 from wordlm.ui.charts import MENU, horizontal_bars, loss_curves, past_curves
+from wordlm.ui.controls import choose_model
 from wordlm.ui.escape import as_sentence, for_markdown
 from wordlm.ui.figure import PlainFigure
 from wordlm.ui.glossary import explain, say
@@ -68,6 +69,7 @@ from wordlm.ui.own_models import (
 )
 from wordlm.ui.resources import (
     DATA_DIR,
+    MODELS,
     Checkpoint,
     comparison_of,
     data_is_present,
@@ -227,7 +229,7 @@ def _say_if_little(corpus: Corpus) -> None:
 def choose_settings() -> tuple[str, TrainConfig]:
     """Let the visitor choose a model and how it is trained."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        model = address.segments("trained", "Heads of the new model, or the MLP (no attention)")
+        model = choose_model("trained", "Heads of the new model, or the MLP (no attention)", MODELS)
         steps = address.number("steps", "Steps (updates)", width=220)
     with st.expander("Batch size, learning rate, seed and more"):
         left, middle, right = st.columns(3)
