@@ -89,7 +89,7 @@ test("the steps tell this text's own numbers, in at most 25 words a sentence", (
     const view = viewOf(prompt);
     const told = steps(view);
     assert.equal(told.length, hasHeads ? 8 : 4);
-    for (const [, text] of told) for (const sentence of text.split(/(?<=[.:]) (?=[A-Z])/)) assert.ok(sentence.split(/\s+/).length <= 25, sentence);
+    for (const [, text] of told) for (const sentence of text.split(/(?<=[.:]) (?=[A-Z“])/)) assert.ok(sentence.split(/\s+/).length <= 25, sentence);
     const best = numbers(prompt.expected.probabilities).reduce((most, p) => Math.max(most, p), 0);
     assert.ok(said(told.at(-1)[1]).some((number) => Math.abs(number - best) < 5.1e-4), told.at(-1)[1]);
     assert.ok(told.at(-1)[1].includes(`${view.read.hidden.filter((unit) => unit > 0).length} of ${model.hidden}`));

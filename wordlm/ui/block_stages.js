@@ -173,7 +173,9 @@ export function steps(view, head = view.head) {
   const query = quoted(prompt.typed[last]);
   const [best] = nextWords(read.probabilities, 1);
   const decided = `${open(read)} of ${model.hidden} hidden units stay above 0. They score all ${model.vocabSize.toLocaleString("en")} words: ${quoted(itos[best.id])} is likeliest, ${number(best.probability)}.`;
-  const cut = `The model reads ${n} pieces, the start mark among them; they stand in the last of its ${model.contextLen} slots. ${query} is number ${read.ids[last]} of the vocabulary.`;
+  const cut = n === 1
+    ? `The text is empty: the model reads the start mark alone, in the last of its ${model.contextLen} slots.`
+    : `The model reads ${n} pieces, which stand in the last of its ${model.contextLen} slots. ${query} is number ${read.ids[last]} of its vocabulary.`;
   if (model.kind === "mlp")
     return [
       ["Words and slots", cut, "words"],
