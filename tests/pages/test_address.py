@@ -79,7 +79,8 @@ def test_whatever_is_set_on_a_page_stands_in_its_address_and_a_link_restores_it(
             widget.set_value(another(widget)).run()
             assert not screen.app.exception, key
     shown = settings(screen)
-    assert {key.removesuffix(SETS).removeprefix("not_") for key in shown} <= PARAMETERS.keys(), "a control that no link can carry"
+    carried = {key.removesuffix(SETS).removeprefix("not_") for key in shown}
+    assert carried <= PARAMETERS.keys(), "a control that no link can carry"
     fresh = Screen(page, None, screen.address)
     assert settings(fresh) == shown
     assert "The link asks for" not in fresh.text

@@ -24,7 +24,9 @@ def _text(name: str) -> str:
 def fetched_component(name: str) -> Callable:
     """Register a component `name` that is a `div` of that class, runs `name.js` and gets it by `loader.js`."""
     sheets = style("picture.css", f"{name}.css")
-    mounted = st.components.v2.component(name, html=f'<div class="{name}"></div>', css=sheets, js=module("loader.js"))
+    mounted = st.components.v2.component(
+        name, html=f'<div class="{name}" data-picture></div>', css=sheets, js=module("loader.js")
+    )
 
     def draw(key: str, data: dict[str, Any], on_chosen_change: Callable[[], None]) -> None:
         # Streamlit looks for data frames among the first level of what is sent, so there is little there.

@@ -1,24 +1,29 @@
-// Runs a component whose script is a file. Sent with every drawing, as Streamlit sends a component's own script, it would
-// be most of what is sent.
+// Runs a component whose script is a file, kept by the browser. Sent with every drawing, as Streamlit sends a component's
+// own script, it would be most of what is sent.
 
-import { serverAddress } from "./cache.js";
+import { fetchBytes, keptBytes, serverAddress } from "./cache.js";
 
-const fetched = new Map();
+const scripts = new Map();
 
 export default function (component) {
-  const { script: { url }, picture } = component.data;
+  const { script, picture } = component.data;
   let leave = null, left = false;
-  if (!fetched.has(url)) fetched.set(url, import(serverAddress() + url));
-  fetched.get(url).then(
-    (script) => { if (!left) leave = script.default({ ...component, data: picture }); },
+  if (!scripts.has(script.digest)) scripts.set(script.digest, load(script));
+  scripts.get(script.digest).then(
+    (module) => { if (!left) leave = module.default({ ...component, data: picture }); },
     () => {
-      fetched.delete(url); // asked again with the next drawing
+      scripts.delete(script.digest); // asked for again with the next drawing
       const said = "The picture's script could not be fetched. Reload the page to try again.";
-      if (!left) component.parentElement.querySelector("div").textContent = said;
+      if (!left) component.parentElement.querySelector("[data-picture]").textContent = said;
     },
   );
   return () => {
     left = true;
     leave?.();
   };
+}
+
+async function load({ url, digest, bytes }) {
+  const source = await keptBytes(`/script/${digest}`, () => fetchBytes(serverAddress() + url, bytes, () => {}));
+  return import(URL.createObjectURL(new Blob([source], { type: "text/javascript" })));
 }
