@@ -18,7 +18,12 @@ ATTENTION = [path for path in CHECKPOINTS if not path.stem.startswith("mlp")]
 ROUNDING = 1e-4
 
 # The seeds of the models that share keys and values.
-SHARED_RUNS = {"multihead_kv1": [11], "multihead_h8_kv1": [11]}
+SHARED_RUNS = {
+    "multihead_kv1": [11, 29, 47],
+    "multihead_kv2": [11],
+    "multihead_h8_kv1": [11, 29, 47],
+    "multihead_h8_kv2": [11],
+}
 
 PROMPTS = ["a little dog found a red hat", "", "once upon a time " * 30, "the the the the"]
 
@@ -33,7 +38,7 @@ def test_the_bundled_checkpoints_are_those_of_the_contract():
         "mlp_seed11",
         *(f"{kind}_seed{seed}" for kind in ("attention", "multihead") for seed in (11, 29, 47)),
         *(f"multihead_h{heads}_seed11" for heads in (2, 8, 16)),
-        *("multihead_kv1_seed11", "multihead_h8_kv1_seed11"),
+        *(f"multihead_{shared}_seed11" for shared in ("kv1", "kv2", "h8_kv1", "h8_kv2")),
     }
 
 

@@ -15,7 +15,7 @@ BUNDLED: dict[Variant, tuple[int, ...]] = {
     Variant.with_heads(4): SEEDS,
     Variant.with_heads(8): SEEDS[:1],
     Variant.with_heads(16): SEEDS[:1],
-    **{Variant.with_heads(*heads): SEEDS[:1] for heads in ((4, 1), (8, 1))},
+    **{Variant.with_heads(*heads): SEEDS[:1] for heads in ((4, 1), (4, 2), (8, 1), (8, 2))},
 }
 """Each variant with the seeds that are here."""
 EXPORTED = (MLP, Variant.with_heads(1), Variant.with_heads(4))
