@@ -22,7 +22,7 @@ SHARED_RUNS = {
     "multihead_kv2": [11, 29, 47],
     "multihead_h8_kv1": [11, 29, 47],
     "multihead_h8_kv2": [11, 29, 47],
-    "multihead_h8_kv4": [11, 29],
+    "multihead_h8_kv4": [11, 29, 47],
 }
 
 PROMPTS = ["a little dog found a red hat", "", "once upon a time " * 30, "the the the the"]
