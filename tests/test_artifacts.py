@@ -20,9 +20,10 @@ ROUNDING = 1e-4
 # The seeds of the models that share keys and values.
 SHARED_RUNS = {
     "multihead_kv1": [11, 29, 47],
-    "multihead_kv2": [11],
+    "multihead_kv2": [11, 29, 47],
     "multihead_h8_kv1": [11, 29, 47],
-    "multihead_h8_kv2": [11],
+    "multihead_h8_kv2": [11, 29, 47],
+    "multihead_h8_kv4": [11, 29, 47],
 }
 
 PROMPTS = ["a little dog found a red hat", "", "once upon a time " * 30, "the the the the"]

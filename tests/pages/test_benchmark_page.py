@@ -275,7 +275,7 @@ def test_only_the_summary_is_a_table_until_numbers_are_asked_for(open_page):
     screen = open_page("benchmark")
     assert [frame.proto.alt[:9] for frame in screen.app.dataframe] == ["Test loss"]
     screen.open_numbers()
-    assert len(screen.app.dataframe) == 11
+    assert len(screen.app.dataframe) == 12
 
 
 def test_the_take_away_holds_every_table_of_the_page(open_page, ours, with_sharing):
