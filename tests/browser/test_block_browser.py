@@ -188,7 +188,7 @@ def test_any_stage_opens_and_its_cells_say_what_they_were_made_from(page, server
     lane = page.locator(".board .lane").nth(1).bounding_box()
     page.mouse.move(lane["x"] + lane["width"] / 2, board["y"] + 110)
     expect(page.locator(".tip")).to_contain_text("head 2: “to” looks at the start mark, score")
-    page.get_by_role("button", name="values").nth(1).press("Enter")
+    page.get_by_role("button", name="values", exact=True).nth(1).press("Enter")
     panel = page.locator(".panel")
     expect(panel.locator("h4")).to_have_text("Values of head 2: what each word hands on (13 × 16)")
     first = panel.locator(".cell-said").inner_text()

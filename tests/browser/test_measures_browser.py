@@ -26,13 +26,13 @@ def test_a_list_gives_its_perplexity_and_an_odd_text_is_scored_as_typed(page, se
 
 def test_the_benchmark_shows_its_pictures_and_refuses_a_wrong_file(page, server):
     page.goto(f"{server}/benchmark")
-    expect(page.locator(".js-plotly-plot")).to_have_count(5)
+    expect(page.locator(".js-plotly-plot")).to_have_count(6)
     expect(page.get_by_text("Four heads minus one head, seed by seed")).to_be_visible()
     page.get_by_text("Add a comparison of your own").click()
     wrong = {"name": "comparison.json", "mimeType": "application/json", "buffer": b'{"runs": {}}'}
     page.locator("input[type=file]").set_input_files(wrong)
     expect(page.get_by_text("aggregate is missing")).to_be_visible()
-    expect(page.locator(".js-plotly-plot")).to_have_count(5)
+    expect(page.locator(".js-plotly-plot")).to_have_count(6)
 
 
 def test_a_hebrew_paragraph_runs_from_the_right_and_the_next_one_starts_its_own_line(page, server):
