@@ -99,7 +99,7 @@ def draw_squares(
         panes_of(len(seen.weights), off),
         look,
         on_chosen,
-        words=words.head(NAMED).rename(columns={"probability": "before"}),
+        words=words.head(NAMED),
         scores=seen.scores[:, -1, first:] if whole is None else whole.scores[:, look.query, : look.query + 1],
         beyond=rows.beyond[:, look.query],
         switches=True,

@@ -74,8 +74,8 @@ def heads_picture(
 ) -> None:
     """Draw where each head looks; a press calls `on_chosen` with what it chooses. `key` names one of several.
 
-    `weights` (P, n, n) are the rows drawn, a pane each. `words`, the likeliest next ones, have `word` and `before`,
-    and `after` where there is another probability to set beside it. `scores` (P, query + 1) are those of the query
+    `weights` (P, n, n) are the rows drawn, a pane each. `words`, the likeliest next ones, have `word` and
+    `probability`, or `before` and `after` where there are two to set beside each other. `scores` (P, query + 1) are those of the query
     before the softmax; `beyond` (P,) what its row gives to words that are not in the picture. With `switches` each
     head can be switched off. Of two `compared` models the panes are a head of each and their difference.
     """
@@ -121,7 +121,8 @@ def heads_picture(
 
 def _next(words: pd.DataFrame) -> list[dict[str, Any]]:
     after = words["after"].tolist() if "after" in words else [None] * len(words)
-    columns = zip(words["word"], words["before"].tolist(), after, strict=True)
+    before = words["before" if "before" in words else "probability"].tolist()
+    columns = zip(words["word"], before, after, strict=True)
     return [{"word": word, "before": before, "after": changed} for word, before, changed in columns]
 
 
