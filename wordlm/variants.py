@@ -6,7 +6,7 @@ names and shapes, and so do 4 heads that share one set of keys and values and 8 
 
 import re
 from dataclasses import dataclass
-from functools import cache, total_ordering
+from functools import lru_cache, total_ordering
 from typing import Any, Literal, get_args
 
 Kind = Literal["mlp", "attention", "multihead"]
@@ -72,7 +72,7 @@ class Variant:
         return self.kv_heads != self.heads
 
     @classmethod
-    @cache
+    @lru_cache(256)  # asked for many times in every drawing of a page
     def parse(cls, choice: str) -> "Variant":
         """Return the variant of a `choice`. Raises `ValueError`."""
         heads, *kv_heads = choice.split("kv", 1)
