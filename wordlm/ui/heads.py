@@ -76,8 +76,9 @@ def heads_picture(
 
     `weights` (P, n, n) are the rows drawn, a pane each. `words`, the likeliest next ones, have `word` and
     `probability`, or `before` and `after` where there are two to set beside each other. `scores` (P, query + 1) are
-    those of the query before the softmax; `beyond` (P,) what its row gives to words that are not in the picture. With `switches` each
-    head can be switched off. Of two `compared` models the panes are a head of each and their difference.
+    those of the query before the softmax; `beyond` (P,) what its row gives to words that are not in the picture. With
+    `switches` each head can be switched off. Of two `compared` models the panes are a head of each and their
+    difference.
     """
     n = len(prompt.ids)
     lower = np.tril_indices(n)
