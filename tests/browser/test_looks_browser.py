@@ -197,6 +197,7 @@ def test_what_the_browser_fetches_late_moves_no_control_under_a_press(browser, s
     settled(page)
     expect(page.get_by_role("radio", name="47")).to_be_visible()
     expect(page.get_by_text("A better loss on held-out stories")).to_be_visible()
+    page.evaluate("document.fonts.ready.then(() => true)")  # another font may break a line elsewhere
     before = [control.bounding_box() for control in controls]
     assert waiting, f"nothing of {late} was fetched"
     for route in waiting:
