@@ -29,7 +29,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
 
 function createBlock(root) {
   // What is chosen here and now. A press is in force at once; the server hears of it and will say the same.
-  const state = { text: "", position: null, hover: null, head: 0, alone: false, off: new Set(), word: null, versus: null, lines: "weights", step: 0, playing: false, pace: "normal", stage: null };
+  const state = { text: "", position: null, hover: null, head: 0, alone: false, off: new Set(), word: null, versus: null, step: 0, playing: false, pace: "normal", stage: null };
   const typed = new Set(); // texts typed since the server and the prompt box last agreed
   let welcoming = false; // a first visit sees the steps played by themselves, until it does something
   let data = null, send = () => {}, models = [], views = null, shown = "", timer = 0, progress = "", failure = "";
@@ -69,7 +69,6 @@ function createBlock(root) {
       state.word = state.word === id ? null : id;
       state.versus = null;
       state.stage = null;
-      state.lines = state.word === null ? "weights" : "shares";
       update();
     },
     stage(name, head) {
@@ -77,14 +76,13 @@ function createBlock(root) {
       const same = state.stage?.name === name && state.stage.head === head;
       state.stage = same ? null : { name, head };
       state.word = null;
-      state.lines = "weights";
       if (!same && head !== state.head) state.head = head;
       update();
     },
     append,
     pair(head, key, place) {
       state.head = head;
-      Object.assign(state, { stage: { name: "pair", head, key }, word: null, lines: "weights" });
+      Object.assign(state, { stage: { name: "pair", head, key }, word: null });
       press({ head, key: place, query: views[0].query }, ["head"]);
     },
   };
@@ -293,7 +291,7 @@ function createBlock(root) {
   function append(id) {
     state.text = `${state.text.trimEnd()} ${models[0].itos[id]}`.trimStart();
     typed.add(state.text);
-    Object.assign(state, { position: null, hover: null, word: null, versus: null, lines: "weights" });
+    Object.assign(state, { position: null, hover: null, word: null, versus: null });
     pressed.set("position", null);
     send({ prompt: state.text });
     if (state.step) {
@@ -317,7 +315,7 @@ function createBlock(root) {
 
   function drawPanel(view, width) {
     const close = () => {
-      Object.assign(state, { stage: null, word: null, versus: null, lines: "weights" });
+      Object.assign(state, { stage: null, word: null, versus: null });
       update();
     };
     const opened = panel.querySelector("details")?.open;

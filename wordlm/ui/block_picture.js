@@ -246,7 +246,7 @@ export function createPicture(root, actions) {
       class: `${state.step && step > state.step ? "later" : ""} ${state.step === step ? "now" : ""}`,
     }, children);
     const scored = [], weighed = [], handed = [], messages = [], added = [];
-    const shares = state.lines === "shares" && view.shares ? view.shares.pairs : null;
+    const shares = view.shares?.pairs;
     const largest = shares ? shares.reduce((most, share) => Math.max(most, Math.abs(share)), 1e-9) : 1;
     const thickest = clamp(layout.rowHeight * 0.8, 5, 11);
     for (const [place, one] of layout.lanes.entries()) {

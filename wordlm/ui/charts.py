@@ -42,12 +42,6 @@ ASTRAY = 4.0
 """So many times the first loss is far above it."""
 
 
-def next_word_bars(words: pd.DataFrame) -> PlainFigure:
-    """Draw a table of `next_words` as horizontal bars, the likeliest on top."""
-    names = [f"{rank} · {word}" for rank, word in zip(words["rank"], words["word"], strict=True)]
-    return horizontal_bars(names, words["probability"].to_numpy(), "probability", decimals=3)
-
-
 def horizontal_bars(names: list[str], values: np.ndarray, axis_title: str, *, decimals: int = 4) -> PlainFigure:
     """Draw one horizontal bar a name, the first on top, with its number at the end."""
     bars = {
