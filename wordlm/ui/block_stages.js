@@ -123,7 +123,13 @@ function sayMessage({ model, read, prompt }, head, k) {
 }
 
 /** In a sentence every word of the text stands in quotes: "the" would be lost among ours. */
-export const quoted = (word) => (word === "<BOS>" ? "the start mark" : `“${word}”`);
+export function quoted(word) {
+  if (word === "<BOS>") return "the start mark";
+  // A word that runs from right to left would take the number after it along, so it is isolated from it.
+  return RIGHT_TO_LEFT.test(word) ? `\u2068“${word}”\u2069` : `“${word}”`;
+}
+
+const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/;
 
 const heads = (model) => Array.from({ length: model.heads }, (_, h) => `head ${h + 1}`);
 const open = (read) => read.hidden.reduce((count, unit) => count + (unit > 0), 0);
