@@ -12,7 +12,7 @@ import pytest
 from wordlm.files import REPOSITORY
 
 NODE = shutil.which("node")
-SCRIPTS = sorted((REPOSITORY / "wordlm" / "ui").glob("*.js")) + sorted((REPOSITORY / "tests" / "js").glob("*.js"))
+SCRIPTS = sorted((REPOSITORY / "wordlm" / "ui").rglob("*.js")) + sorted((REPOSITORY / "tests" / "js").glob("*.js"))
 
 
 def node() -> str:

@@ -24,8 +24,8 @@ from wordlm.profiles import NAMES, STORIES, TARGETS, WORDS
 from wordlm.starts import AUTHORED
 from wordlm.training import Precision, TrainConfig
 from wordlm.ui.charts import FirstToken, Scale
-from wordlm.ui.components import copy_link, write_address
 from wordlm.ui.escape import for_markdown, shortened
+from wordlm.ui.link import copy_link, write_address
 from wordlm.ui.resources import MODELS
 
 LAST, LARGEST = "the last word", "the one looked at most"

@@ -7,6 +7,7 @@ import hashlib
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -90,7 +91,7 @@ def block_picture(
 
 @st.cache_resource(show_spinner=False)
 def _registered() -> Callable:
-    return fetched_component("block")
+    return fetched_component(Path(__file__).with_suffix(".js"))
 
 
 @kept(16)

@@ -6,6 +6,7 @@ The page sends its settings to `browser_engine.js`; the story comes back when it
 import math
 from collections.abc import Callable
 from dataclasses import asdict, fields
+from pathlib import Path
 
 import streamlit as st
 
@@ -77,7 +78,7 @@ def _component() -> Callable:
             " border-radius: 0.4rem; padding: 0.4rem 0.9rem; }"
             " p { margin: 0.5rem 0 0; color: var(--st-text-color); }"
         ),
-        js=module("browser_engine.js"),
+        js=module(Path(__file__).with_suffix(".js")),
     )
 
 

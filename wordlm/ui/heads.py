@@ -3,6 +3,7 @@
 import base64
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -129,4 +130,4 @@ def _next(words: pd.DataFrame) -> list[dict[str, Any]]:
 
 @st.cache_resource(show_spinner=False)
 def _registered() -> Callable:
-    return fetched_component("heads")
+    return fetched_component(Path(__file__).with_suffix(".js"))

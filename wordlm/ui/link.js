@@ -1,4 +1,4 @@
-// Copies the address of the view, and says what of it no link carries; see copy_link in components.py.
+// Copies the address of the view, and says what of it no link carries; see copy_link in link.py.
 export default function ({ data, parentElement }) {
   const [button, said] = [parentElement.querySelector("button"), parentElement.querySelector("p")];
   said.textContent = "";
