@@ -8,7 +8,7 @@ from wordlm.results import baseline_table, beside, gap_table, history_table, run
 from wordlm.ui import address, blocks, charts
 from wordlm.ui import benchmark as view
 from wordlm.ui.glossary import explain
-from wordlm.ui.resources import comparison_of, course_results
+from wordlm.ui.state.resources import comparison_of, course_results
 
 ours, course = comparison_of(), course_results()
 

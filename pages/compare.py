@@ -14,7 +14,8 @@ from wordlm.ui import address, blocks, charts, controls
 from wordlm.ui import compare as view
 from wordlm.ui.glossary import explain
 from wordlm.ui.heads import heads_picture
-from wordlm.ui.resources import (
+from wordlm.ui.squares import squares_svg
+from wordlm.ui.state.resources import (
     checkpoint,
     comparison_of,
     inspection_of,
@@ -25,7 +26,6 @@ from wordlm.ui.resources import (
     scores_of,
     vocabulary_of,
 )
-from wordlm.ui.squares import squares_svg
 
 choice = controls.shared_choice()
 prompt, a = choice.prompt, choice.checkpoint

@@ -15,7 +15,7 @@ from wordlm.starts import EXAMPLES
 from wordlm.ui import address, blocks, controls
 from wordlm.ui import explore as view
 from wordlm.ui.glossary import explain
-from wordlm.ui.resources import inspection_of, model_of, probabilities_of, rows_drawn_of, vocabulary_of
+from wordlm.ui.state.resources import inspection_of, model_of, probabilities_of, rows_drawn_of, vocabulary_of
 
 choice = controls.shared_choice()
 prompt, chosen, vocab = choice.prompt, choice.checkpoint, vocabulary_of(choice.checkpoint)

@@ -11,7 +11,7 @@ from wordlm.ui import address, blocks, controls
 from wordlm.ui import generate as view
 from wordlm.ui.browser_engine import browser_engine
 from wordlm.ui.glossary import explain
-from wordlm.ui.resources import vocabulary, vocabulary_of
+from wordlm.ui.state.resources import vocabulary, vocabulary_of
 
 choice = controls.shared_choice()
 

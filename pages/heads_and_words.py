@@ -5,7 +5,7 @@ inside_app()
 import streamlit as st
 
 from wordlm.ui import address, blocks, controls, head_profiles, words
-from wordlm.ui.resources import profile_of_prompt
+from wordlm.ui.state.resources import profile_of_prompt
 
 choice = controls.shared_choice()
 chosen = choice.checkpoint

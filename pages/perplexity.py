@@ -9,7 +9,7 @@ from wordlm.text import typed_words
 from wordlm.ui import address, blocks, charts, controls
 from wordlm.ui import perplexity as view
 from wordlm.ui.glossary import explain
-from wordlm.ui.resources import checkpoint, models_beside, one_for_each_heads, scores_of, vocabulary_of
+from wordlm.ui.state.resources import checkpoint, models_beside, one_for_each_heads, scores_of, vocabulary_of
 
 choice = controls.shared_choice()
 vocab = vocabulary_of(choice.checkpoint)

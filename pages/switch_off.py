@@ -8,7 +8,7 @@ from wordlm.ablation import loss_table, next_word_effect, prompt_effect
 from wordlm.ui import blocks, charts, controls
 from wordlm.ui import switch_off as view
 from wordlm.ui.glossary import explain
-from wordlm.ui.resources import ablation_of, mean_messages_of, model_of, vocabulary_of
+from wordlm.ui.state.resources import ablation_of, mean_messages_of, model_of, vocabulary_of
 
 choice = controls.shared_choice()
 prompt, chosen = choice.prompt, choice.checkpoint

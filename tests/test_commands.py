@@ -312,7 +312,7 @@ def test_wrong_input_ends_a_benchmark_with_one_line(benchmark, options, said):
 def test_benchmarks_call_what_pages_share_without_a_word_from_streamlit():
     program = (
         "import tests.benchmarks\n"
-        "from wordlm.ui.resources import checkpoint, model_of, vocabulary\n"
+        "from wordlm.ui.state.resources import checkpoint, model_of, vocabulary\n"
         "model_of(checkpoint('4', 11)), vocabulary()\n"
     )
     done = in_a_process("-c", program)

@@ -24,7 +24,7 @@ import pytest
 from tests.pages.screen import Screen
 from wordlm import files
 from wordlm.files import ARTIFACTS, REPOSITORY, read_json, write_json
-from wordlm.ui.resources import forget_all
+from wordlm.ui.state.resources import forget_all
 
 RESTORE = "git checkout artifacts"
 

@@ -11,8 +11,8 @@ import pytest
 
 from tests.pages.screen import Screen
 from wordlm.files import REPOSITORY, atomic_path, give_back_memory, read_json, write_json
-from wordlm.ui import resources
 from wordlm.ui.shell import PAGES
+from wordlm.ui.state import resources
 from wordlm.variants import Variant
 
 # What the os module of Windows lacks, and what of it that of macOS lacks too.

@@ -23,7 +23,7 @@ EXPORTED = (MLP, Variant.with_heads(1), Variant.with_heads(4))
 
 
 class Trained:
-    """A trained model by what it is: one of these, or a visitor's own, `wordlm.ui.own_models.Own`."""
+    """A trained model by what it is: one of these, or a visitor's own, `wordlm.ui.state.own_models.Own`."""
 
     variant: Variant
     seed: int

@@ -22,7 +22,7 @@ from wordlm.files import REPOSITORY
 from wordlm.inspection import inspect_ids, next_probabilities, rows_of
 from wordlm.text import encode_prompt
 from wordlm.ui.browser_model import layout_of, tokenizer_tables
-from wordlm.ui.resources import checkpoint, model_of, vocabulary
+from wordlm.ui.state.resources import checkpoint, model_of, vocabulary
 
 TEXT = " ".join(["One day a little dog found a red hat in the big park and he was very happy ."] * 6)
 ROUNDS = 300

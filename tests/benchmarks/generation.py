@@ -19,7 +19,7 @@ from tests.browser.test_generate_browser import open_generate, serve_from
 from wordlm.engines import OnnxEngine, TorchEngine, warm_up
 from wordlm.generation import Decoding, generate
 from wordlm.text import encode_prompt
-from wordlm.ui.resources import checkpoint, model_of, vocabulary
+from wordlm.ui.state.resources import checkpoint, model_of, vocabulary
 
 PROMPT = "one day a big bear saw a small bird"
 WORDS = 60

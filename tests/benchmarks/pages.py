@@ -26,7 +26,7 @@ from wordlm.files import REPOSITORY
 from wordlm.jobs import Order, Trainer
 from wordlm.text import encode_prompt
 from wordlm.training import TrainConfig
-from wordlm.ui.resources import checkpoint, model_of, smoke_corpus, vocabulary
+from wordlm.ui.state.resources import checkpoint, model_of, smoke_corpus, vocabulary
 from wordlm.variants import Variant
 
 TOKENS = (8, 16, 64)

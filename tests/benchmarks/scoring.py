@@ -9,7 +9,7 @@ import time
 import torch
 
 from wordlm.scoring import BATCH, prefix_windows, score_words
-from wordlm.ui.resources import MODELS, checkpoint, model_of, one_for_each_heads, vocabulary
+from wordlm.ui.state.resources import MODELS, checkpoint, model_of, one_for_each_heads, vocabulary
 
 WORDS = 5000
 REFERENCE_WORDS = 256

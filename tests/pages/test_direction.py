@@ -6,7 +6,7 @@ from wordlm.engines import TorchEngine
 from wordlm.generation import Decoding, generate
 from wordlm.text import encode_prompt
 from wordlm.ui.generate import Start, story_html
-from wordlm.ui.resources import checkpoint
+from wordlm.ui.state.resources import checkpoint
 
 HEBREW = "שלום עולם"
 

@@ -107,7 +107,7 @@ def test_real_stories_can_be_gone_on_with_and_read_beside(open_page, monkeypatch
     from wordlm.prepare_data import prepare
 
     prepare("dgx", tmp_path, real_stories)
-    monkeypatch.setattr("wordlm.ui.resources.DATA_DIR", tmp_path)
+    monkeypatch.setattr("wordlm.ui.state.resources.DATA_DIR", tmp_path)
     screen = open_page("generate")
     screen.app.selectbox(key="start").set_value("a held-out story").run(timeout=60)
     write(screen)
@@ -115,7 +115,7 @@ def test_real_stories_can_be_gone_on_with_and_read_beside(open_page, monkeypatch
 
 
 def test_without_the_stories_they_are_not_offered(open_page, monkeypatch, tmp_path):
-    monkeypatch.setattr("wordlm.ui.resources.DATA_DIR", tmp_path)
+    monkeypatch.setattr("wordlm.ui.state.resources.DATA_DIR", tmp_path)
     assert "a held-out story" not in open_page("generate").app.selectbox(key="start").options
 
 
@@ -203,7 +203,7 @@ def test_unknown_words_of_a_real_story_are_read_as_unknown(open_page, monkeypatc
     from wordlm.prepare_data import prepare
 
     prepare("dgx", tmp_path, real_stories)
-    monkeypatch.setattr("wordlm.ui.resources.DATA_DIR", tmp_path)
+    monkeypatch.setattr("wordlm.ui.state.resources.DATA_DIR", tmp_path)
     from wordlm.ui.generate import UNKNOWN_MARK
 
     assert typed_words(f"the {UNKNOWN_MARK} ran", vocab)[1][1] == UNK

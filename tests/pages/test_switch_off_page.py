@@ -6,7 +6,7 @@ import torch
 
 from wordlm.files import ARTIFACTS, read_json
 from wordlm.text import encode_prompt
-from wordlm.ui.resources import checkpoint, vocabulary
+from wordlm.ui.state.resources import checkpoint, vocabulary
 
 PROMPT = "a little dog found a red hat"
 
@@ -89,7 +89,7 @@ def test_heads_that_a_smaller_model_lacks_are_forgotten(open_page):
 
 
 def test_without_the_stories_the_page_says_how_to_get_them(open_page, monkeypatch, tmp_path):
-    monkeypatch.setattr("wordlm.ui.resources.DATA_DIR", tmp_path)
+    monkeypatch.setattr("wordlm.ui.state.resources.DATA_DIR", tmp_path)
     assert "python -m wordlm.prepare_data" in open_page("switch_off").text
 
 
@@ -97,7 +97,7 @@ def test_measuring_again_agrees_with_what_is_stored(open_page, monkeypatch, tmp_
     from wordlm.prepare_data import prepare
 
     prepare("dgx", tmp_path, real_stories)
-    monkeypatch.setattr("wordlm.ui.resources.DATA_DIR", tmp_path)
+    monkeypatch.setattr("wordlm.ui.state.resources.DATA_DIR", tmp_path)
     screen = open_page("switch_off")
     next(button for button in screen.app.button if "Measure again" in button.label).click().run(timeout=200)
     assert not screen.app.exception

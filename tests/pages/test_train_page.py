@@ -176,7 +176,7 @@ def test_a_model_with_its_own_vocabulary_is_compared_with_its_like_only(open_tra
 
 
 def test_training_changes_no_bundled_model_and_no_artifact(open_train):
-    from wordlm.ui.resources import checkpoint, model_of
+    from wordlm.ui.state.resources import checkpoint, model_of
 
     before = digest(model_of(checkpoint("4", 11)))
     files = {path: path.stat().st_mtime_ns for path in ARTIFACTS.rglob("*")}
@@ -451,7 +451,7 @@ def test_stop_is_told_as_the_visitors_own_wish(open_train):
 
 
 def test_without_the_stories_a_download_is_offered(open_page, monkeypatch, tmp_path):
-    monkeypatch.setattr("wordlm.ui.resources.DATA_DIR", tmp_path)
+    monkeypatch.setattr("wordlm.ui.state.resources.DATA_DIR", tmp_path)
     screen = open_page("train", learn_from="6,000 stories")
     assert "The stories are not on this machine" in screen.text
     assert any(button.label == "Download the stories" for button in screen.app.button)

@@ -26,7 +26,7 @@ from wordlm.training import Precision, TrainConfig
 from wordlm.ui.charts import FirstToken, Scale
 from wordlm.ui.escape import for_markdown, shortened
 from wordlm.ui.link import copy_link, write_address
-from wordlm.ui.resources import MODELS
+from wordlm.ui.state.resources import MODELS
 
 LAST, LARGEST = "the last word", "the one looked at most"
 """What moves with the typing, and stands for no word of its own."""

@@ -19,7 +19,7 @@ from wordlm.ui.browser_model import layout_of, tokenizer_tables
 from wordlm.ui.charts import head_hue
 from wordlm.ui.components import fetched_component, named, offered
 from wordlm.ui.heads import Look
-from wordlm.ui.resources import Checkpoint, kept, model_of, vocabulary_of
+from wordlm.ui.state.resources import Checkpoint, kept, model_of, vocabulary_of
 
 _CONFIRMED = 10
 """So many of the likeliest words are compared with what the browser calculates."""

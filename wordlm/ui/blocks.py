@@ -19,7 +19,7 @@ from wordlm.ui import address
 from wordlm.ui.charts import MENU, head_hue
 from wordlm.ui.escape import for_markdown, label_html, shortened
 from wordlm.ui.report import html_report
-from wordlm.ui.resources import Checkpoint
+from wordlm.ui.state.resources import Checkpoint
 from wordlm.ui.tables import written_table
 
 

@@ -16,7 +16,7 @@ from wordlm.generation import ALTERNATIVES, Decision, Decoding, Generation, Stop
 from wordlm.text import BOS, CONTEXT_LEN, EOS, PAD, UNK, Vocab
 from wordlm.ui.components import module, offered
 from wordlm.ui.generate import Start, Stories, onnx_engine, story_name
-from wordlm.ui.resources import reading
+from wordlm.ui.state.resources import reading
 
 ORT_VERSION = "1.30.0"
 

@@ -22,7 +22,7 @@ from wordlm.ui.charts import head_hue
 from wordlm.ui.controls import Choice
 from wordlm.ui.escape import as_sentence, for_markdown
 from wordlm.ui.glossary import explain, say
-from wordlm.ui.resources import (
+from wordlm.ui.state.resources import (
     Checkpoint,
     ablation_of,
     checkpoint,

@@ -21,7 +21,7 @@ from wordlm.ui.charts import head_hue
 from wordlm.ui.escape import for_html, label_html, word_html
 from wordlm.ui.glossary import say
 from wordlm.ui.heads import Look, Pane, heads_picture, panes_of
-from wordlm.ui.resources import Checkpoint
+from wordlm.ui.state.resources import Checkpoint
 
 HUES, MEAN_HUE = ("#0072B2", "#D55E00"), head_hue(6)
 """Of A and of B; of the mean of four heads, which is the hue of none of them."""

@@ -16,7 +16,7 @@ from wordlm.ui.address import LARGEST, LAST
 from wordlm.ui.escape import for_markdown
 from wordlm.ui.glossary import explain, open_glossary
 from wordlm.ui.heads import Look
-from wordlm.ui.resources import (
+from wordlm.ui.state.resources import (
     MODELS,
     Checkpoint,
     as_many_heads,

@@ -31,8 +31,8 @@ from wordlm.ui.charts import head_hue
 from wordlm.ui.escape import for_html, for_markdown, label_html, word_html
 from wordlm.ui.glossary import explain
 from wordlm.ui.heads import Look, heads_picture, panes_of, without_heads
-from wordlm.ui.resources import Checkpoint
 from wordlm.ui.squares import squares_svg
+from wordlm.ui.state.resources import Checkpoint
 
 ONE_READING = (
     "The picture now shows the matrices that one reading of the whole prompt makes, as the course prints them. "

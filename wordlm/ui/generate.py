@@ -30,7 +30,8 @@ from wordlm.ui.blocks import counted, file_stem, number_table, take_away, text_t
 from wordlm.ui.charts import ACCENT
 from wordlm.ui.escape import as_sentence, for_html, for_markdown
 from wordlm.ui.glossary import explain
-from wordlm.ui.resources import (
+from wordlm.ui.shell import PageEnds
+from wordlm.ui.state.resources import (
     Checkpoint,
     as_many_heads,
     checkpoint,
@@ -44,7 +45,6 @@ from wordlm.ui.resources import (
     vocabulary_of,
     weights_digest,
 )
-from wordlm.ui.shell import PageEnds
 from wordlm.variants import Variant
 
 UNKNOWN_MARK = "▢"

@@ -16,7 +16,7 @@ from wordlm.ui.blocks import Collected, counted, number_table
 from wordlm.ui.charts import MENU, beside_even, head_hue
 from wordlm.ui.figure import PlainFigure
 from wordlm.ui.glossary import explain, say
-from wordlm.ui.resources import (
+from wordlm.ui.state.resources import (
     Checkpoint,
     ablation_of,
     checkpoint,

@@ -7,7 +7,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from wordlm.ui.charts import MENU
-from wordlm.ui.resources import Checkpoint, weights_digest
+from wordlm.ui.state.resources import Checkpoint, weights_digest
 from wordlm.ui.tables import table_texts
 
 # The app's own charts save PNG; those of the report save SVG.

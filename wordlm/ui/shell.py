@@ -62,8 +62,8 @@ def run_app() -> None:
     from wordlm.ui import address
     from wordlm.ui.controls import draw_shared_controls
     from wordlm.ui.escape import as_sentence
-    from wordlm.ui.own_models import keep_finished_training
-    from wordlm.ui.resources import ArtifactError
+    from wordlm.ui.state.own_models import keep_finished_training
+    from wordlm.ui.state.resources import ArtifactError
     from wordlm.ui.tour import draw_tour
 
     waiting.empty()

@@ -19,7 +19,7 @@ from wordlm.ui.escape import as_sentence, label_html, word_html
 from wordlm.ui.figure import PlainFigure
 from wordlm.ui.glossary import explain, say
 from wordlm.ui.heads import heads_named, without_heads
-from wordlm.ui.resources import (
+from wordlm.ui.state.resources import (
     Checkpoint,
     ablation_of,
     ablations,

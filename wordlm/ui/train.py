@@ -55,7 +55,8 @@ from wordlm.ui.escape import as_sentence, for_markdown
 from wordlm.ui.figure import PlainFigure
 from wordlm.ui.glossary import explain, say
 from wordlm.ui.heads import Look, heads_picture, panes_of
-from wordlm.ui.own_models import (
+from wordlm.ui.squares import squares_svg
+from wordlm.ui.state.own_models import (
     MOST,
     REPLAY,
     OwnModel,
@@ -67,7 +68,7 @@ from wordlm.ui.own_models import (
     own_models,
     take_up,
 )
-from wordlm.ui.resources import (
+from wordlm.ui.state.resources import (
     DATA_DIR,
     MODELS,
     Checkpoint,
@@ -80,8 +81,7 @@ from wordlm.ui.resources import (
     text_corpus,
     vocabulary,
 )
-from wordlm.ui.run_marker import mark_run
-from wordlm.ui.squares import squares_svg
+from wordlm.ui.state.run_marker import mark_run
 from wordlm.variants import Variant
 
 SMOKE, SUBSET, TEXT = address.PARAMETERS["learn_from"].options

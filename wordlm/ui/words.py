@@ -22,7 +22,7 @@ from wordlm.ui.controls import Choice
 from wordlm.ui.escape import for_markdown, word_html
 from wordlm.ui.figure import PlainFigure
 from wordlm.ui.glossary import explain, say
-from wordlm.ui.resources import Checkpoint, embeddings_of, kept, map_of, vocabulary_of
+from wordlm.ui.state.resources import Checkpoint, embeddings_of, kept, map_of, vocabulary_of
 
 ADDED, AS_READ = address.PARAMETERS["vectors"].options
 NEIGHBOURS, FEWEST = 10, 3

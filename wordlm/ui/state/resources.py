@@ -27,7 +27,7 @@ from wordlm.results import check_aggregate, check_comparison
 from wordlm.scoring import WordScores, score_words
 from wordlm.smoke import smoke_stories
 from wordlm.text import EncodedPrompt, Vocab, encode_prompt, tokenize
-from wordlm.ui.own_models import Own, own_models
+from wordlm.ui.state.own_models import Own, own_models
 from wordlm.variants import Variant
 
 DATA_DIR = Path(os.environ.get("WORDLM_DATA", REPOSITORY / "work" / "data"))

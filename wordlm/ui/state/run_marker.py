@@ -8,7 +8,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from wordlm.ui.own_models import done_with, job_of_visitor
+from wordlm.ui.state.own_models import done_with, job_of_visitor
 
 _KEY = "run_marker"
 _SCRIPT = Path(__file__).with_suffix(".js")

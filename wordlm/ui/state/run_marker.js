@@ -1,5 +1,5 @@
 // Keeps the token of this tab's training where a reload and a new start of the server leave it: in the tab's session
-// storage, so that it stands in no link. Follows wordlm/ui/run_marker.py; tests/browser/test_train_browser.py holds the
+// storage, so that it stands in no link. Follows wordlm/ui/state/run_marker.py; tests/browser/test_train_browser.py holds the
 // two together.
 const KEY = "attention-explorer-training";
 

@@ -1,0 +1,1 @@
+"""What is kept: for all visitors, and for one visitor's session."""
