@@ -10,8 +10,9 @@ from wordlm.bundled import SEEDS
 from wordlm.compare import beside_each_other, blend_table, distance_table, partner_table, surprisal_table
 from wordlm.head_measures import MEASURES, measures_beside
 from wordlm.inspection import weight_table
-from wordlm.ui import address, blocks, charts, controls
+from wordlm.ui import address, blocks, controls
 from wordlm.ui import compare as view
+from wordlm.ui.drawing import charts
 from wordlm.ui.glossary import explain
 from wordlm.ui.heads import heads_picture
 from wordlm.ui.squares import squares_svg

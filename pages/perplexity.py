@@ -6,8 +6,9 @@ import streamlit as st
 
 from wordlm.scoring import model_table
 from wordlm.text import typed_words
-from wordlm.ui import address, blocks, charts, controls
+from wordlm.ui import address, blocks, controls
 from wordlm.ui import perplexity as view
+from wordlm.ui.drawing import charts
 from wordlm.ui.glossary import explain
 from wordlm.ui.state.resources import checkpoint, models_beside, one_for_each_heads, scores_of, vocabulary_of
 

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from wordlm.ui import charts
+from wordlm.ui.drawing import charts
 
 ODD = ["1 · <s>", "2 · </script>", "3 · $x$", "4 · *a*", "5 · &lt;", "6 · " + "m" * 200]
 VALUES = np.array([0.5, 1e-7, 0.25, 3.0, 0.0, 1e9], dtype=np.float32)
@@ -46,7 +46,7 @@ def test_a_plain_figure_goes_into_a_report():
 
 
 def test_plotly_would_refuse_a_value_that_is_none_of_its_own():
-    from wordlm.ui.figure import PlainFigure
+    from wordlm.ui.drawing.figure import PlainFigure
 
     with pytest.raises(ValueError, match="nonsense"):
         PlainFigure([{"type": "bar", "orientation": "nonsense"}], {}).checked()

@@ -2,7 +2,7 @@
 
 import pytest
 
-from wordlm.ui.escape import as_sentence
+from wordlm.ui.drawing.escape import as_sentence
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from wordlm.ui.charts import loss_curves
+from wordlm.ui.drawing.charts import loss_curves
 
 LOSSES = list(np.linspace(4.0, 0.1, 100))
 

@@ -5,8 +5,8 @@ import numpy as np
 import pandas as pd
 
 from wordlm.files import ARTIFACTS, sha256_file
-from wordlm.ui.charts import horizontal_bars
-from wordlm.ui.report import html_report
+from wordlm.ui.drawing.charts import horizontal_bars
+from wordlm.ui.drawing.report import html_report
 from wordlm.ui.state.resources import checkpoint
 
 ODD_PROMPT = "<s> </script> $x$ *a* :smile: &lt; _b_"

@@ -10,7 +10,7 @@ import pytest
 
 from tests.node import run_tests, write_plain_json
 from wordlm.text import Vocab, encode_prompt
-from wordlm.ui.charts import Scale
+from wordlm.ui.drawing.charts import Scale
 from wordlm.ui.heads import Look, Pane, panes_of
 from wordlm.ui.squares import SCALES, colour, squares_svg
 

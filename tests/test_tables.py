@@ -10,7 +10,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from wordlm.ui.blocks import as_csv
-from wordlm.ui.tables import table_texts, written_table
+from wordlm.ui.drawing.tables import table_texts, written_table
 
 TABLE = pd.DataFrame(
     {

@@ -336,7 +336,7 @@ def split_drawn(screen) -> str:
 
 @pytest.mark.parametrize(("heads", "each", "rest"), [(8, 64, 0), (1, 512, 0), (7, 73, 1), (16, 32, 0)])
 def test_chapter_2_draws_every_coordinate_once_in_the_hue_of_its_head(open_page, heads, each, rest):
-    from wordlm.ui.charts import head_hue
+    from wordlm.ui.drawing.charts import head_hue
 
     drawn = split_drawn(open_page("learn", chapter="2", course_heads=str(heads)))
     blocks = drawn.split("class=blocks")[1].split("class=strip")[0]
@@ -349,7 +349,7 @@ def test_chapter_2_draws_every_coordinate_once_in_the_hue_of_its_head(open_page,
 
 
 def test_chapter_7_draws_what_each_head_is_worth_as_a_bar_with_its_interval_in_the_head_s_hue(open_page, stored):
-    from wordlm.ui.charts import head_hue
+    from wordlm.ui.drawing.charts import head_hue
 
     screen = open_page("learn", chapter="7")
     (bars,) = screen.figure("without")["data"]

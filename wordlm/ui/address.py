@@ -23,8 +23,8 @@ from wordlm.jobs import MOST_STEPS, MOST_VALIDATIONS
 from wordlm.profiles import NAMES, STORIES, TARGETS, WORDS
 from wordlm.starts import AUTHORED
 from wordlm.training import Precision, TrainConfig
-from wordlm.ui.charts import FirstToken, Scale
-from wordlm.ui.escape import for_markdown, shortened
+from wordlm.ui.drawing.charts import FirstToken, Scale
+from wordlm.ui.drawing.escape import for_markdown, shortened
 from wordlm.ui.link import copy_link, write_address
 from wordlm.ui.state.resources import MODELS
 

@@ -16,11 +16,11 @@ from wordlm.inspection import Checks
 from wordlm.numbers import count, scientific, written
 from wordlm.text import UNK, EncodedPrompt
 from wordlm.ui import address
-from wordlm.ui.charts import MENU, head_hue
-from wordlm.ui.escape import for_markdown, label_html, shortened
-from wordlm.ui.report import html_report
+from wordlm.ui.drawing.charts import MENU, head_hue
+from wordlm.ui.drawing.escape import for_markdown, label_html, shortened
+from wordlm.ui.drawing.report import html_report
+from wordlm.ui.drawing.tables import written_table
 from wordlm.ui.state.resources import Checkpoint
-from wordlm.ui.tables import written_table
 
 
 def say_what_was_read(prompt: EncodedPrompt) -> None:

@@ -11,8 +11,8 @@ import pandas as pd
 import streamlit as st
 
 from wordlm.text import UNK, EncodedPrompt
-from wordlm.ui.charts import head_hue
 from wordlm.ui.components import fetched_component
+from wordlm.ui.drawing.charts import head_hue
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,9 @@ from wordlm.scoring import WordScores, disagreement_table, model_table, unit_tab
 from wordlm.text import SPECIALS, UNK, Vocab, spaces_between
 from wordlm.ui import address
 from wordlm.ui.blocks import Collected, in_numbers, number_table
-from wordlm.ui.charts import ACCENT, MENU, bars_under_line, horizontal_bars
-from wordlm.ui.escape import as_sentence, for_markdown
-from wordlm.ui.figure import PlainFigure
+from wordlm.ui.drawing.charts import ACCENT, MENU, bars_under_line, horizontal_bars
+from wordlm.ui.drawing.escape import as_sentence, for_markdown
+from wordlm.ui.drawing.figure import PlainFigure
 from wordlm.ui.glossary import explain, say
 
 MOST_WORDS = 10_000

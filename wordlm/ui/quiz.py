@@ -8,7 +8,7 @@ import streamlit as st
 from wordlm.quiz import MAKERS, Question, questions
 from wordlm.ui.address import not_carried
 from wordlm.ui.blocks import text_table
-from wordlm.ui.charts import MENU, matrix_heatmap
+from wordlm.ui.drawing.charts import MENU, matrix_heatmap
 from wordlm.ui.glossary import linked
 
 _ROUND = "quiz_round"

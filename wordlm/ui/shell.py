@@ -61,7 +61,7 @@ def run_app() -> None:
         waiting.html(_WAITING)
     from wordlm.ui import address
     from wordlm.ui.controls import draw_shared_controls
-    from wordlm.ui.escape import as_sentence
+    from wordlm.ui.drawing.escape import as_sentence
     from wordlm.ui.state.own_models import keep_finished_training
     from wordlm.ui.state.resources import ArtifactError
     from wordlm.ui.tour import draw_tour

@@ -49,10 +49,10 @@ from wordlm.ui.blocks import (
     take_away,
 )
 from wordlm.ui.browser_model import layout_of
-from wordlm.ui.charts import MENU, horizontal_bars, loss_curves, past_curves
 from wordlm.ui.controls import choose_model
-from wordlm.ui.escape import as_sentence, for_markdown
-from wordlm.ui.figure import PlainFigure
+from wordlm.ui.drawing.charts import MENU, horizontal_bars, loss_curves, past_curves
+from wordlm.ui.drawing.escape import as_sentence, for_markdown
+from wordlm.ui.drawing.figure import PlainFigure
 from wordlm.ui.glossary import explain, say
 from wordlm.ui.heads import Look, heads_picture, panes_of
 from wordlm.ui.squares import squares_svg

@@ -16,11 +16,12 @@ from wordlm.embeddings import (
 )
 from wordlm.numbers import percent, written
 from wordlm.text import SPECIALS, Vocab, tokenize
-from wordlm.ui import address, blocks, charts
+from wordlm.ui import address, blocks
 from wordlm.ui.blocks import Collected
 from wordlm.ui.controls import Choice
-from wordlm.ui.escape import for_markdown, word_html
-from wordlm.ui.figure import PlainFigure
+from wordlm.ui.drawing import charts
+from wordlm.ui.drawing.escape import for_markdown, word_html
+from wordlm.ui.drawing.figure import PlainFigure
 from wordlm.ui.glossary import explain, say
 from wordlm.ui.state.resources import Checkpoint, embeddings_of, kept, map_of, vocabulary_of
 

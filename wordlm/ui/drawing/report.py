@@ -6,9 +6,9 @@ import html
 import pandas as pd
 import plotly.graph_objects as go
 
-from wordlm.ui.charts import MENU
+from wordlm.ui.drawing.charts import MENU
+from wordlm.ui.drawing.tables import table_texts
 from wordlm.ui.state.resources import Checkpoint, weights_digest
-from wordlm.ui.tables import table_texts
 
 # The app's own charts save PNG; those of the report save SVG.
 _MENU = MENU | {"toImageButtonOptions": {"format": "svg"}}

@@ -8,8 +8,8 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from wordlm.numbers import written
-from wordlm.ui.escape import for_plotly, shortened
-from wordlm.ui.figure import PlainFigure
+from wordlm.ui.drawing.escape import for_plotly, shortened
+from wordlm.ui.drawing.figure import PlainFigure
 
 Scale = Literal["root", "even", "absolute", "per view", "logarithmic"]
 """What a colour says of a weight: see `SCALES` in `heads.js` and `squares.py`, the first is the default."""
