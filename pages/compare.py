@@ -12,10 +12,10 @@ from wordlm.head_measures import MEASURES, measures_beside
 from wordlm.inspection import weight_table
 from wordlm.ui import address, blocks, controls
 from wordlm.ui import compare as view
+from wordlm.ui.browser.pictures.heads import heads_picture
+from wordlm.ui.browser.pictures.squares import squares_svg
 from wordlm.ui.drawing import charts
 from wordlm.ui.glossary import explain
-from wordlm.ui.heads import heads_picture
-from wordlm.ui.squares import squares_svg
 from wordlm.ui.state.resources import (
     checkpoint,
     comparison_of,

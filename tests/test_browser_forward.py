@@ -1,4 +1,4 @@
-"""What the browser computes is what the model computes: `wordlm/ui/forward.js` in node against PyTorch."""
+"""What the browser computes is what the model computes: `forward.js` in node against PyTorch."""
 
 import subprocess
 
@@ -14,7 +14,7 @@ from wordlm.files import artifact, read_json
 from wordlm.inspection import next_probabilities, next_words, rows_as_last, rows_of
 from wordlm.models import MLPLM, switch_heads
 from wordlm.text import UNK, encode_prompt
-from wordlm.ui.browser_model import layout_of
+from wordlm.ui.browser.model.layout import layout_of
 
 MODELS = [Bundled(variant, seed) for variant, seeds in BUNDLED.items() for seed in seeds]
 _LONG = 12 * "One day a little dog found a red hat in the big park and he was very happy . "

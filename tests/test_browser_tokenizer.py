@@ -1,4 +1,4 @@
-"""A prompt is cut in the browser as here: `wordlm/ui/tokenizer.js` in node against `wordlm.text`."""
+"""A prompt is cut in the browser as here: `wordlm/ui/browser/model/tokenizer.js` in node against `wordlm.text`."""
 
 import json
 import os
@@ -9,7 +9,7 @@ from tests.node import node, run_tests, write_plain_json
 from wordlm.files import sha256_text
 from wordlm.prepare_data import cut_subset
 from wordlm.text import MARKS, PLAIN, SPECIALS, Vocab, encode_prompt, tokenize, typed_words
-from wordlm.ui.browser_model import tokenizer_tables
+from wordlm.ui.browser.model.layout import tokenizer_tables
 
 CASES = int(os.environ.get("WORDLM_TOKENIZER_CASES", 20_000))
 OTHER_WORDS = Vocab((*SPECIALS, ".", "'", "it's", "don`t", "ﬁ", "σας", "i̇", "a", "…", "bos"))

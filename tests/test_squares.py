@@ -1,4 +1,4 @@
-"""The squares as a file: `wordlm/ui/squares.py`, its colours against those of `heads.js`."""
+"""The squares as a file: `wordlm/ui/browser/pictures/squares.py`, its colours against those of `heads.js`."""
 
 import re
 from dataclasses import replace
@@ -10,9 +10,9 @@ import pytest
 
 from tests.node import run_tests, write_plain_json
 from wordlm.text import Vocab, encode_prompt
+from wordlm.ui.browser.pictures.heads import Look, Pane, panes_of
+from wordlm.ui.browser.pictures.squares import SCALES, colour, squares_svg
 from wordlm.ui.drawing.charts import Scale
-from wordlm.ui.heads import Look, Pane, panes_of
-from wordlm.ui.squares import SCALES, colour, squares_svg
 
 SVG = "{http://www.w3.org/2000/svg}"
 LOOK = Look(query=2, head=1, key=1, form="cells", scale="absolute", first="shown")

@@ -21,7 +21,7 @@ from wordlm.checkpoints import parameter_bytes
 from wordlm.files import REPOSITORY
 from wordlm.inspection import inspect_ids, next_probabilities, rows_of
 from wordlm.text import encode_prompt
-from wordlm.ui.browser_model import layout_of, tokenizer_tables
+from wordlm.ui.browser.model.layout import layout_of, tokenizer_tables
 from wordlm.ui.state.resources import checkpoint, model_of, vocabulary
 
 TEXT = " ".join(["One day a little dog found a red hat in the big park and he was very happy ."] * 6)

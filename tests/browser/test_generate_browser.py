@@ -20,8 +20,8 @@ from wordlm.engines import TorchEngine
 from wordlm.files import ARTIFACTS, REPOSITORY
 from wordlm.generation import Decoding, candidate_probabilities, generate
 from wordlm.text import BOS, EOS, PAD, UNK, encode_prompt
+from wordlm.ui.browser.carrying.components import module
 from wordlm.ui.browser_engine import ORT_VERSION
-from wordlm.ui.components import module
 
 PROMPT = "one day a big bear saw a small bird"
 

@@ -1,11 +1,11 @@
-// wordlm/ui/block_stages.js, block_panel.js and block_layout.js: what the picture of the whole model shows is what the model computes.
+// wordlm/ui/browser/pictures/block_stages.js, block_panel.js and block_layout.js: what the picture of the whole model shows is what the model computes.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { lanesBetween, layoutOf } from "../../wordlm/ui/block_layout.js";
-import { sharesOf } from "../../wordlm/ui/block_panel.js";
-import { matrix, matrixNames, stepOf, steps } from "../../wordlm/ui/block_stages.js";
-import { readModel, reading } from "../../wordlm/ui/forward.js";
+import { lanesBetween, layoutOf } from "../../wordlm/ui/browser/pictures/block_layout.js";
+import { sharesOf } from "../../wordlm/ui/browser/pictures/block_panel.js";
+import { matrix, matrixNames, stepOf, steps } from "../../wordlm/ui/browser/pictures/block_stages.js";
+import { readModel, reading } from "../../wordlm/ui/browser/model/forward.js";
 import { assertClose, readBuffer, readJson, readNumbers } from "./fixtures.js";
 
 const TOLERANCE = 1e-4;

@@ -1,7 +1,7 @@
 // Times readings for tests/benchmarks/browser_forward.py and prints the milliseconds of each as JSON.
 
-import { readModel, reading, rowsOf, shares } from "../../wordlm/ui/forward.js";
-import { Tokenizer } from "../../wordlm/ui/tokenizer.js";
+import { readModel, reading, rowsOf, shares } from "../../wordlm/ui/browser/model/forward.js";
+import { Tokenizer } from "../../wordlm/ui/browser/model/tokenizer.js";
 import { readBuffer, readJson } from "./fixtures.js";
 
 const { layout, tables, itos, text, rounds } = readJson("bench.json");

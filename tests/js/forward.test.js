@@ -1,8 +1,8 @@
-// wordlm/ui/forward.js against wordlm/models.py, inspection.py and ablation.py, for one model.
+// wordlm/ui/browser/model/forward.js against wordlm/models.py, inspection.py and ablation.py, for one model.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { nextWords, readModel, reading, rowsAsLast, rowsOf, shareDifference, shares } from "../../wordlm/ui/forward.js";
+import { nextWords, readModel, reading, rowsAsLast, rowsOf, shareDifference, shares } from "../../wordlm/ui/browser/model/forward.js";
 import { assertClose, readBuffer, readJson, readNumbers } from "./fixtures.js";
 
 const TOLERANCE = 1e-4; // float32 keeps about 7 digits; sums in another order differ in the last of them

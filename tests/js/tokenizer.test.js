@@ -1,9 +1,9 @@
-// wordlm/ui/tokenizer.js against wordlm/text.py, over whatever texts Python wrote down.
+// wordlm/ui/browser/model/tokenizer.js against wordlm/text.py, over whatever texts Python wrote down.
 
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { test } from "node:test";
-import { Tokenizer } from "../../wordlm/ui/tokenizer.js";
+import { Tokenizer } from "../../wordlm/ui/browser/model/tokenizer.js";
 import { readJson } from "./fixtures.js";
 
 const { tables, vocabularies, cases, prompts, digests } = readJson("tokenizer.json");

@@ -14,7 +14,7 @@ from wordlm.bundled import EXPORTED, SEEDS, Bundled
 from wordlm.files import sha256_file
 from wordlm.generation import ALTERNATIVES, Decision, Decoding, Generation, StopReason
 from wordlm.text import BOS, CONTEXT_LEN, EOS, PAD, UNK, Vocab
-from wordlm.ui.components import module, offered
+from wordlm.ui.browser.carrying.components import module, offered
 from wordlm.ui.generate import Start, Stories, onnx_engine, story_name
 from wordlm.ui.state.resources import reading
 

@@ -13,9 +13,9 @@ from wordlm.numbers import count
 from wordlm.text import UNK, EncodedPrompt, Vocab, encode_prompt, tokenize, typed_words
 from wordlm.ui import address
 from wordlm.ui.address import LARGEST, LAST
+from wordlm.ui.browser.pictures.heads import Look
 from wordlm.ui.drawing.escape import for_markdown
 from wordlm.ui.glossary import explain, open_glossary
-from wordlm.ui.heads import Look
 from wordlm.ui.state.resources import (
     MODELS,
     Checkpoint,

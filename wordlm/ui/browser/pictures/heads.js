@@ -1,6 +1,6 @@
 // The heads' picture: where each head looks, as cells or as lines, and the likeliest next words beside it.
-// Follows wordlm/ui/heads.py, which says what `data` holds; tests/browser/test_heads_browser.py holds the two together.
-// wordlm/ui/squares.py draws the same squares as a file; tests/test_squares.py holds their colours together.
+// Follows wordlm/ui/browser/pictures/heads.py, which says what `data` holds; tests/browser/test_heads_browser.py holds the two together.
+// wordlm/ui/browser/pictures/squares.py draws the same squares as a file; tests/test_squares.py holds their colours together.
 // Words are written as text, never as markup.
 
 import { HUES, channels, element, shownWord } from "./drawing.js";

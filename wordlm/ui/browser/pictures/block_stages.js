@@ -4,7 +4,7 @@
 // A view is { model, read, prompt, itos, head }: a model and a `reading` of forward.js, the prompt up to the word that
 // looks (an EncodedPrompt with as many positions as the reading), the vocabulary, and the chosen head from 0.
 
-import { PAD, nextWords } from "./forward.js";
+import { PAD, nextWords } from "../model/forward.js";
 import { number, signedNumber } from "./drawing.js";
 
 const STEP_OF = { embedding: 2, queries: 3, keys: 3, values: 3, scores: 4, weights: 5, messages: 6, beside: 6, update: 7, word: 7, contextual: 7, hidden: 8 };

@@ -11,7 +11,7 @@ import pandas as pd
 import streamlit as st
 
 from wordlm.text import UNK, EncodedPrompt
-from wordlm.ui.components import fetched_component
+from wordlm.ui.browser.carrying.components import fetched_component
 from wordlm.ui.drawing.charts import head_hue
 
 

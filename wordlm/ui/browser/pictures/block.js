@@ -1,16 +1,16 @@
 // One model reading one prompt, in the visitor's browser: the whole forward pass as a picture that follows every key.
 //
-// The server sends what is chosen and where the weights lie; it is not needed for anything else. Follows wordlm/ui/block.py,
+// The server sends what is chosen and where the weights lie; it is not needed for anything else. Follows wordlm/ui/browser/pictures/block.py,
 // which says what `data` holds; tests/browser/test_block_browser.py holds the two together.
 
-import { fetchBytes, keptBytes, serverAddress } from "./cache.js";
+import { fetchBytes, keptBytes, serverAddress } from "../carrying/cache.js";
 import { NARROW } from "./block_layout.js";
 import { matrixPanel, sharesOf, sharesPanel } from "./block_panel.js";
 import { createPicture } from "./block_picture.js";
 import { quoted, steps, summary, toldHead } from "./block_stages.js";
 import { element, isStill, number } from "./drawing.js";
-import { nextWords, readModel, reading } from "./forward.js";
-import { Tokenizer } from "./tokenizer.js";
+import { nextWords, readModel, reading } from "../model/forward.js";
+import { Tokenizer } from "../model/tokenizer.js";
 
 const TOLERANCE = 1e-4;
 const PACES = { slow: 9000, normal: 5500, quick: 3000 }; // milliseconds a step

@@ -13,7 +13,7 @@ export const PAD = 0;
 /**
  * Return the model that a `buffer` of all its parameters holds: views, no copies.
  *
- * `layout` and the bytes are those of wordlm/ui/browser_model.py: arrays[name] = [offset in floats, ...shape]. The
+ * `layout` and the bytes are those of wordlm/ui/browser/model/layout.py: arrays[name] = [offset in floats, ...shape]. The
  * floats are little-endian, as every browser's are.
  */
 export function readModel(buffer, layout) {

@@ -2,7 +2,7 @@
 
 import { HUES, channels, element, number, signedNumber } from "./drawing.js";
 import { matrix, quoted } from "./block_stages.js";
-import { reading, shareDifference, shares } from "./forward.js";
+import { reading, shareDifference, shares } from "../model/forward.js";
 
 /** Return a matrix in large; the cell under the pointer or the arrow keys says what it is and what it was made from. */
 export function matrixPanel(view, { name, head, key }, { width, hues, close }) {

@@ -12,8 +12,8 @@ import numpy as np
 
 from wordlm.numbers import short
 from wordlm.text import EncodedPrompt
+from wordlm.ui.browser.pictures.heads import Look, Pane
 from wordlm.ui.drawing.escape import shortened
-from wordlm.ui.heads import Look, Pane
 
 CHOSEN, INK, EVEN = "#C2410C", "#222222", "#808080"
 SCALES = {

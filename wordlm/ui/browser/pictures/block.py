@@ -15,10 +15,10 @@ import streamlit as st
 
 from wordlm.checkpoints import parameter_bytes
 from wordlm.text import EncodedPrompt, Vocab
-from wordlm.ui.browser_model import layout_of, tokenizer_tables
-from wordlm.ui.components import fetched_component, named, offered
+from wordlm.ui.browser.carrying.components import fetched_component, named, offered
+from wordlm.ui.browser.model.layout import layout_of, tokenizer_tables
+from wordlm.ui.browser.pictures.heads import Look
 from wordlm.ui.drawing.charts import head_hue
-from wordlm.ui.heads import Look
 from wordlm.ui.state.resources import Checkpoint, kept, model_of, vocabulary_of
 
 _CONFIRMED = 10

@@ -2,7 +2,7 @@
 // tests/test_browser_forward.py holds the two together.
 //
 // Which characters are letters, digits or marks, what their plain and lower-case forms are: all that comes from Python's
-// own Unicode (`tokenizer_tables` in wordlm/ui/browser_model.py), since a browser's is another version. Only NFC is the
+// own Unicode (`tokenizer_tables` in wordlm/ui/browser/model/layout.py), since a browser's is another version. Only NFC is the
 // browser's: what is assigned never changes there, and what Python does not know yet is kept away from it.
 
 const BOS = 1, UNK = 3;

@@ -5,7 +5,7 @@
 
 import { lanesBetween, layoutOf } from "./block_layout.js";
 import { HUES, channels, clamp, drawn, element, isStill, number, shownWord, signedNumber } from "./drawing.js";
-import { nextWords } from "./forward.js";
+import { nextWords } from "../model/forward.js";
 import { looksMostAt, matrix, sayPair, stepOf, withoutHeads } from "./block_stages.js";
 
 const SPLIT_MS = 700;

@@ -1,0 +1,1 @@
+"""How scripts, weights and messages come to the browser and back."""

@@ -1,0 +1,1 @@
+"""The model and the tokenizer in JavaScript, and what feeds them."""
