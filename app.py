@@ -1,5 +1,5 @@
 """The app's entry point: `streamlit run app.py`."""
 
-from wordlm.ui.shell import run_app
+from wordlm.ui.frame.shell import run_app
 
 run_app()

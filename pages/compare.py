@@ -1,4 +1,4 @@
-from wordlm.ui.shell import PageEnds, inside_app
+from wordlm.ui.frame.shell import PageEnds, inside_app
 
 inside_app()
 
@@ -10,12 +10,12 @@ from wordlm.bundled import SEEDS
 from wordlm.compare import beside_each_other, blend_table, distance_table, partner_table, surprisal_table
 from wordlm.head_measures import MEASURES, measures_beside
 from wordlm.inspection import weight_table
-from wordlm.ui import address, blocks, controls
 from wordlm.ui import compare as view
 from wordlm.ui.browser.pictures.heads import heads_picture
 from wordlm.ui.browser.pictures.squares import squares_svg
 from wordlm.ui.drawing import charts
-from wordlm.ui.glossary import explain
+from wordlm.ui.frame import address, blocks, controls
+from wordlm.ui.frame.glossary import explain
 from wordlm.ui.state.resources import (
     checkpoint,
     comparison_of,

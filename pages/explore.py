@@ -1,4 +1,4 @@
-from wordlm.ui.shell import inside_app
+from wordlm.ui.frame.shell import inside_app
 
 inside_app()
 
@@ -12,9 +12,9 @@ from wordlm.arithmetic import explain_weight, softmax_table, step_table, term_ta
 from wordlm.head_measures import MEASURES, head_measures
 from wordlm.inspection import next_probabilities, rank_of, shape_table, token_table, weight_table
 from wordlm.starts import EXAMPLES
-from wordlm.ui import address, blocks, controls
 from wordlm.ui import explore as view
-from wordlm.ui.glossary import explain
+from wordlm.ui.frame import address, blocks, controls
+from wordlm.ui.frame.glossary import explain
 from wordlm.ui.state.resources import inspection_of, model_of, probabilities_of, rows_drawn_of, vocabulary_of
 
 choice = controls.shared_choice()

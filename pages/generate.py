@@ -1,4 +1,4 @@
-from wordlm.ui.shell import inside_app
+from wordlm.ui.frame.shell import inside_app
 
 inside_app()
 
@@ -7,10 +7,10 @@ import streamlit as st
 from wordlm.engines import CachedTorchEngine, warm_up
 from wordlm.generation import Generation
 from wordlm.numbers import written
-from wordlm.ui import address, blocks, controls
 from wordlm.ui import generate as view
 from wordlm.ui.browser_engine import browser_engine
-from wordlm.ui.glossary import explain
+from wordlm.ui.frame import address, blocks, controls
+from wordlm.ui.frame.glossary import explain
 from wordlm.ui.state.resources import vocabulary, vocabulary_of
 
 choice = controls.shared_choice()

@@ -1,10 +1,11 @@
-from wordlm.ui.shell import PageEnds, inside_app
+from wordlm.ui.frame.shell import PageEnds, inside_app
 
 inside_app()
 
 import streamlit as st
 
-from wordlm.ui import address, blocks, controls, head_profiles, words
+from wordlm.ui import head_profiles, words
+from wordlm.ui.frame import address, blocks, controls
 from wordlm.ui.state.resources import profile_of_prompt
 
 choice = controls.shared_choice()

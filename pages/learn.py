@@ -1,13 +1,13 @@
-from wordlm.ui.shell import inside_app
+from wordlm.ui.frame.shell import inside_app
 
 inside_app()
 
 import streamlit as st
 
 from wordlm.quiz import question_of
-from wordlm.ui import address, controls
 from wordlm.ui.chapters import CHAPTERS, chapter_name
-from wordlm.ui.glossary import draw_glossary
+from wordlm.ui.frame import address, controls
+from wordlm.ui.frame.glossary import draw_glossary
 from wordlm.ui.quiz import ask, quiz
 
 with st.container(horizontal=True, vertical_alignment="bottom"):

@@ -1,4 +1,4 @@
-from wordlm.ui.shell import inside_app
+from wordlm.ui.frame.shell import inside_app
 
 inside_app()
 
@@ -6,10 +6,10 @@ import streamlit as st
 
 from wordlm.scoring import model_table
 from wordlm.text import typed_words
-from wordlm.ui import address, blocks, controls
 from wordlm.ui import perplexity as view
 from wordlm.ui.drawing import charts
-from wordlm.ui.glossary import explain
+from wordlm.ui.frame import address, blocks, controls
+from wordlm.ui.frame.glossary import explain
 from wordlm.ui.state.resources import checkpoint, models_beside, one_for_each_heads, scores_of, vocabulary_of
 
 choice = controls.shared_choice()

@@ -1,14 +1,14 @@
-from wordlm.ui.shell import PageEnds, inside_app
+from wordlm.ui.frame.shell import PageEnds, inside_app
 
 inside_app()
 
 import streamlit as st
 
 from wordlm.ablation import loss_table, next_word_effect, prompt_effect
-from wordlm.ui import blocks, controls
 from wordlm.ui import switch_off as view
 from wordlm.ui.drawing import charts
-from wordlm.ui.glossary import explain
+from wordlm.ui.frame import blocks, controls
+from wordlm.ui.frame.glossary import explain
 from wordlm.ui.state.resources import ablation_of, mean_messages_of, model_of, vocabulary_of
 
 choice = controls.shared_choice()

@@ -1,12 +1,12 @@
-from wordlm.ui.shell import inside_app
+from wordlm.ui.frame.shell import inside_app
 
 inside_app()
 
 import streamlit as st
 
-from wordlm.ui import controls
 from wordlm.ui import train as view
-from wordlm.ui.glossary import explain
+from wordlm.ui.frame import controls
+from wordlm.ui.frame.glossary import explain
 
 choice = controls.shared_choice()
 

@@ -9,7 +9,7 @@ import torch
 from wordlm.glossary import TERMS, matching
 from wordlm.models import build_model
 from wordlm.text import CONTEXT_LEN, VOCAB_SIZE
-from wordlm.ui.glossary import linked
+from wordlm.ui.frame.glossary import linked
 
 WANTED = """attention, attention map, causal mask, dimension, distribution, dot product, embedding, GPU, gradient,
 hard pointer, head, key, key axis, layer, layer norm, logits, matrix, negative infinity, one-hot, output projection,

@@ -25,11 +25,11 @@ from wordlm.inspection import inspect_ids, token_table
 from wordlm.models import build_model, variant_of
 from wordlm.results import check_comparison
 from wordlm.text import Vocab, encode_prompt, tokenize
-from wordlm.ui import address, blocks
 from wordlm.ui.browser.pictures.heads import Look, panes_of
 from wordlm.ui.browser.pictures.squares import squares_svg
 from wordlm.ui.drawing import charts
 from wordlm.ui.drawing.escape import for_html, for_markdown, label_html
+from wordlm.ui.frame import address, blocks
 from wordlm.variants import Variant
 
 MARKUP = "<>&\"'`*_[]()!:$\\={}#~|/;.-+@\t\r\n​‮ aα中"

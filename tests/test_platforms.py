@@ -11,7 +11,7 @@ import pytest
 
 from tests.pages.screen import Screen
 from wordlm.files import REPOSITORY, atomic_path, give_back_memory, read_json, write_json
-from wordlm.ui.shell import PAGES
+from wordlm.ui.frame.shell import PAGES
 from wordlm.ui.state import resources
 from wordlm.variants import Variant
 

@@ -6,7 +6,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import settled
 from wordlm.quiz import question_of, questions
-from wordlm.ui.tour import STOPS
+from wordlm.ui.frame.tour import STOPS
 
 
 def open_part(page: Page, server: str, query: str) -> None:

@@ -7,7 +7,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import PHONE, settled
-from wordlm.ui.shell import PAGES
+from wordlm.ui.frame.shell import PAGES
 
 TITLES = tuple(title for title, _ in PAGES.values())
 DESK = {"viewport": {"width": 1366, "height": 768}, "color_scheme": "light"}

@@ -13,7 +13,7 @@ from wordlm.inspection import Checks
 from wordlm.models import CausalAttentionLM
 from wordlm.numbers import written
 from wordlm.text import encode_prompt
-from wordlm.ui import blocks
+from wordlm.ui.frame import blocks
 
 PROMPT = "a little dog found a red hat"
 ODD_PROMPT = "<s> </script> $x$ *a* :smile: &lt; _b_"

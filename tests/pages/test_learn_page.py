@@ -14,7 +14,7 @@ from wordlm.models import MultiHeadAttentionLM, build_model, count_parameters
 from wordlm.numbers import signed
 from wordlm.quiz import MAKERS, question_of, questions
 from wordlm.ui.chapters import CHAPTERS
-from wordlm.ui.tour import STOPS
+from wordlm.ui.frame.tour import STOPS
 
 NUMBERS = range(1, 10)
 

@@ -30,11 +30,11 @@ from wordlm.results import (
     summary_table,
     what_sharing_costs,
 )
-from wordlm.ui.blocks import Collected, in_numbers, kept_upload, number_table, text_table
 from wordlm.ui.drawing.charts import ACCENT, LEGEND_ABOVE, SECOND, head_hue, horizontal_bars, paired_rows
 from wordlm.ui.drawing.escape import as_sentence, for_markdown, for_plotly
 from wordlm.ui.drawing.figure import PlainFigure
-from wordlm.ui.glossary import explain, say
+from wordlm.ui.frame.blocks import Collected, in_numbers, kept_upload, number_table, text_table
+from wordlm.ui.frame.glossary import explain, say
 from wordlm.variants import Variant
 
 _OWN = "own"

@@ -16,13 +16,13 @@ from wordlm.models import D_MODEL, DEFAULT_HEADS, HIDDEN, head_width, parameter_
 from wordlm.numbers import scientific, short, signed, written
 from wordlm.results import against_best, run_table, sharing_table, what_sharing_costs
 from wordlm.text import CONTEXT_LEN, VOCAB_SIZE, EncodedPrompt
-from wordlm.ui import address
-from wordlm.ui.blocks import FORWARD, in_numbers, number_table, picture_over_numbers, see_for_yourself, text_table
-from wordlm.ui.controls import Choice
 from wordlm.ui.drawing import charts
 from wordlm.ui.drawing.charts import head_hue
 from wordlm.ui.drawing.escape import as_sentence, for_markdown
-from wordlm.ui.glossary import explain, say
+from wordlm.ui.frame import address
+from wordlm.ui.frame.blocks import FORWARD, in_numbers, number_table, picture_over_numbers, see_for_yourself, text_table
+from wordlm.ui.frame.controls import Choice
+from wordlm.ui.frame.glossary import explain, say
 from wordlm.ui.state.resources import (
     Checkpoint,
     ablation_of,

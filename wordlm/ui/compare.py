@@ -15,13 +15,13 @@ from wordlm.numbers import signed, written
 from wordlm.results import mean_interval, paired_differences
 from wordlm.scoring import score_words
 from wordlm.text import EncodedPrompt
-from wordlm.ui import address, controls
-from wordlm.ui.blocks import Collected, picture_over_numbers
 from wordlm.ui.browser.pictures.heads import Look, Pane, heads_picture, panes_of
 from wordlm.ui.drawing import charts
 from wordlm.ui.drawing.charts import head_hue
 from wordlm.ui.drawing.escape import for_html, label_html, word_html
-from wordlm.ui.glossary import say
+from wordlm.ui.frame import address, controls
+from wordlm.ui.frame.blocks import Collected, picture_over_numbers
+from wordlm.ui.frame.glossary import say
 from wordlm.ui.state.resources import Checkpoint
 
 HUES, MEAN_HUE = ("#0072B2", "#D55E00"), head_hue(6)

@@ -25,14 +25,14 @@ from wordlm.models import CausalAttentionLM
 from wordlm.numbers import count, written
 from wordlm.starts import Example
 from wordlm.text import EncodedPrompt, Vocab
-from wordlm.ui import address, blocks, controls
 from wordlm.ui.browser.pictures.block import block_picture, material_of
 from wordlm.ui.browser.pictures.heads import Look, heads_picture, panes_of, without_heads
 from wordlm.ui.browser.pictures.squares import squares_svg
 from wordlm.ui.drawing import charts
 from wordlm.ui.drawing.charts import head_hue
 from wordlm.ui.drawing.escape import for_html, for_markdown, label_html, word_html
-from wordlm.ui.glossary import explain
+from wordlm.ui.frame import address, blocks, controls
+from wordlm.ui.frame.glossary import explain
 from wordlm.ui.state.resources import Checkpoint
 
 ONE_READING = (

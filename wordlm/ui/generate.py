@@ -25,12 +25,12 @@ from wordlm.generation import (
 from wordlm.numbers import percent, written
 from wordlm.starts import opening_of
 from wordlm.text import BOS, EOS, SPECIALS, UNK, Vocab, typed_words
-from wordlm.ui import address
-from wordlm.ui.blocks import counted, file_stem, number_table, take_away, text_table
 from wordlm.ui.drawing.charts import ACCENT
 from wordlm.ui.drawing.escape import as_sentence, for_html, for_markdown
-from wordlm.ui.glossary import explain
-from wordlm.ui.shell import PageEnds
+from wordlm.ui.frame import address
+from wordlm.ui.frame.blocks import counted, file_stem, number_table, take_away, text_table
+from wordlm.ui.frame.glossary import explain
+from wordlm.ui.frame.shell import PageEnds
 from wordlm.ui.state.resources import (
     Checkpoint,
     as_many_heads,

@@ -11,11 +11,11 @@ from wordlm.ablation import head_value_table
 from wordlm.bundled import BUNDLED
 from wordlm.numbers import count, percent, written
 from wordlm.profiles import MEASURES, POSITION, SPREAD, TARGETS, Measure, Profile, verdict
-from wordlm.ui import address, controls
-from wordlm.ui.blocks import Collected, counted, number_table
 from wordlm.ui.drawing.charts import MENU, beside_even, head_hue
 from wordlm.ui.drawing.figure import PlainFigure
-from wordlm.ui.glossary import explain, say
+from wordlm.ui.frame import address, controls
+from wordlm.ui.frame.blocks import Collected, counted, number_table
+from wordlm.ui.frame.glossary import explain, say
 from wordlm.ui.state.resources import (
     Checkpoint,
     ablation_of,

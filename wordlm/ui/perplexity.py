@@ -12,12 +12,12 @@ from wordlm.loss import TypedProbabilities, losses_of_probabilities, probability
 from wordlm.numbers import count, percent, short, written, written_exp
 from wordlm.scoring import WordScores, disagreement_table, model_table, unit_table, word_score_table
 from wordlm.text import SPECIALS, UNK, Vocab, spaces_between
-from wordlm.ui import address
-from wordlm.ui.blocks import Collected, in_numbers, number_table
 from wordlm.ui.drawing.charts import ACCENT, MENU, bars_under_line, horizontal_bars
 from wordlm.ui.drawing.escape import as_sentence, for_markdown
 from wordlm.ui.drawing.figure import PlainFigure
-from wordlm.ui.glossary import explain, say
+from wordlm.ui.frame import address
+from wordlm.ui.frame.blocks import Collected, in_numbers, number_table
+from wordlm.ui.frame.glossary import explain, say
 
 MOST_WORDS = 10_000
 

@@ -12,13 +12,13 @@ from wordlm.files import artifact
 from wordlm.head_measures import head_measures
 from wordlm.inspection import rows_as_last
 from wordlm.numbers import signed, written
-from wordlm.ui import address
-from wordlm.ui.blocks import Collected, check_strip, in_numbers, number_table
 from wordlm.ui.browser.pictures.heads import heads_named, without_heads
 from wordlm.ui.drawing.charts import MENU, interval_points, paired_bars, paired_rows
 from wordlm.ui.drawing.escape import as_sentence, label_html, word_html
 from wordlm.ui.drawing.figure import PlainFigure
-from wordlm.ui.glossary import explain, say
+from wordlm.ui.frame import address
+from wordlm.ui.frame.blocks import Collected, check_strip, in_numbers, number_table
+from wordlm.ui.frame.glossary import explain, say
 from wordlm.ui.state.resources import (
     Checkpoint,
     ablation_of,

@@ -35,8 +35,15 @@ from wordlm.numbers import duration, written
 from wordlm.prepare_data import prepare
 from wordlm.text import EncodedPrompt, encode_prompt
 from wordlm.training import TrainConfig, choose_device, evaluate
-from wordlm.ui import address, controls
-from wordlm.ui.blocks import (
+from wordlm.ui.browser.model.layout import layout_of
+from wordlm.ui.browser.pictures.block import block_picture, material
+from wordlm.ui.browser.pictures.heads import Look, heads_picture, panes_of
+from wordlm.ui.browser.pictures.squares import squares_svg
+from wordlm.ui.drawing.charts import MENU, horizontal_bars, loss_curves, past_curves
+from wordlm.ui.drawing.escape import as_sentence, for_markdown
+from wordlm.ui.drawing.figure import PlainFigure
+from wordlm.ui.frame import address, controls
+from wordlm.ui.frame.blocks import (
     Collected,
     counted,
     file_stem,
@@ -47,15 +54,8 @@ from wordlm.ui.blocks import (
     say_what_was_read,
     take_away,
 )
-from wordlm.ui.browser.model.layout import layout_of
-from wordlm.ui.browser.pictures.block import block_picture, material
-from wordlm.ui.browser.pictures.heads import Look, heads_picture, panes_of
-from wordlm.ui.browser.pictures.squares import squares_svg
-from wordlm.ui.controls import choose_model
-from wordlm.ui.drawing.charts import MENU, horizontal_bars, loss_curves, past_curves
-from wordlm.ui.drawing.escape import as_sentence, for_markdown
-from wordlm.ui.drawing.figure import PlainFigure
-from wordlm.ui.glossary import explain, say
+from wordlm.ui.frame.controls import choose_model
+from wordlm.ui.frame.glossary import explain, say
 from wordlm.ui.state.own_models import (
     MOST,
     REPLAY,

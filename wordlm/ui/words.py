@@ -16,13 +16,13 @@ from wordlm.embeddings import (
 )
 from wordlm.numbers import percent, written
 from wordlm.text import SPECIALS, Vocab, tokenize
-from wordlm.ui import address, blocks
-from wordlm.ui.blocks import Collected
-from wordlm.ui.controls import Choice
 from wordlm.ui.drawing import charts
 from wordlm.ui.drawing.escape import for_markdown, word_html
 from wordlm.ui.drawing.figure import PlainFigure
-from wordlm.ui.glossary import explain, say
+from wordlm.ui.frame import address, blocks
+from wordlm.ui.frame.blocks import Collected
+from wordlm.ui.frame.controls import Choice
+from wordlm.ui.frame.glossary import explain, say
 from wordlm.ui.state.resources import Checkpoint, embeddings_of, kept, map_of, vocabulary_of
 
 ADDED, AS_READ = address.PARAMETERS["vectors"].options

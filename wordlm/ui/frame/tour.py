@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from wordlm.ui.glossary import linked
+from wordlm.ui.frame.glossary import linked
 
 _STOP, _ON = "tour_stop", "tour_on"
 

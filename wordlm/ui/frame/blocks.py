@@ -15,11 +15,11 @@ import streamlit as st
 from wordlm.inspection import Checks
 from wordlm.numbers import count, scientific, written
 from wordlm.text import UNK, EncodedPrompt
-from wordlm.ui import address
 from wordlm.ui.drawing.charts import MENU, head_hue
 from wordlm.ui.drawing.escape import for_markdown, label_html, shortened
 from wordlm.ui.drawing.report import html_report
 from wordlm.ui.drawing.tables import written_table
+from wordlm.ui.frame import address
 from wordlm.ui.state.resources import Checkpoint
 
 

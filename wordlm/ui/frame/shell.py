@@ -59,12 +59,12 @@ def run_app() -> None:
     waiting = st.empty()
     if "torch" not in sys.modules:  # the first visitor of a server sees the frame while that is being loaded
         waiting.html(_WAITING)
-    from wordlm.ui import address
-    from wordlm.ui.controls import draw_shared_controls
     from wordlm.ui.drawing.escape import as_sentence
+    from wordlm.ui.frame import address
+    from wordlm.ui.frame.controls import draw_shared_controls
+    from wordlm.ui.frame.tour import draw_tour
     from wordlm.ui.state.own_models import keep_finished_training
     from wordlm.ui.state.resources import ArtifactError
-    from wordlm.ui.tour import draw_tour
 
     waiting.empty()
     address.read_link(name)

@@ -25,7 +25,7 @@ from wordlm.starts import AUTHORED
 from wordlm.training import Precision, TrainConfig
 from wordlm.ui.drawing.charts import FirstToken, Scale
 from wordlm.ui.drawing.escape import for_markdown, shortened
-from wordlm.ui.link import copy_link, write_address
+from wordlm.ui.frame.link import copy_link, write_address
 from wordlm.ui.state.resources import MODELS
 
 LAST, LARGEST = "the last word", "the one looked at most"

@@ -11,11 +11,12 @@ from streamlit.delta_generator import DeltaGenerator
 from wordlm.models import parameter_count
 from wordlm.numbers import count
 from wordlm.text import UNK, EncodedPrompt, Vocab, encode_prompt, tokenize, typed_words
-from wordlm.ui import address
-from wordlm.ui.address import LARGEST, LAST
 from wordlm.ui.browser.pictures.heads import Look
 from wordlm.ui.drawing.escape import for_markdown
-from wordlm.ui.glossary import explain, open_glossary
+from wordlm.ui.frame import address
+from wordlm.ui.frame.address import LARGEST, LAST
+from wordlm.ui.frame.glossary import explain, open_glossary
+from wordlm.ui.frame.tour import tour_button
 from wordlm.ui.state.resources import (
     MODELS,
     Checkpoint,
@@ -28,7 +29,6 @@ from wordlm.ui.state.resources import (
     vocabulary,
     vocabulary_of,
 )
-from wordlm.ui.tour import tour_button
 from wordlm.variants import Variant
 
 
