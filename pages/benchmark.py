@@ -5,11 +5,11 @@ inside_app()
 import streamlit as st
 
 from wordlm.results import baseline_table, beside, gap_table, history_table, run_table, summary_table
-from wordlm.ui import benchmark as view
 from wordlm.ui.drawing import charts
 from wordlm.ui.frame import address, blocks
 from wordlm.ui.frame.glossary import explain
 from wordlm.ui.state.resources import comparison_of, course_results
+from wordlm.ui.views import benchmark as view
 
 ours, course = comparison_of(), course_results()
 

@@ -10,7 +10,6 @@ from wordlm.bundled import SEEDS
 from wordlm.compare import beside_each_other, blend_table, distance_table, partner_table, surprisal_table
 from wordlm.head_measures import MEASURES, measures_beside
 from wordlm.inspection import weight_table
-from wordlm.ui import compare as view
 from wordlm.ui.browser.pictures.heads import heads_picture
 from wordlm.ui.browser.pictures.squares import squares_svg
 from wordlm.ui.drawing import charts
@@ -27,6 +26,7 @@ from wordlm.ui.state.resources import (
     scores_of,
     vocabulary_of,
 )
+from wordlm.ui.views import compare as view
 
 choice = controls.shared_choice()
 prompt, a = choice.prompt, choice.checkpoint

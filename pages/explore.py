@@ -12,10 +12,10 @@ from wordlm.arithmetic import explain_weight, softmax_table, step_table, term_ta
 from wordlm.head_measures import MEASURES, head_measures
 from wordlm.inspection import next_probabilities, rank_of, shape_table, token_table, weight_table
 from wordlm.starts import EXAMPLES
-from wordlm.ui import explore as view
 from wordlm.ui.frame import address, blocks, controls
 from wordlm.ui.frame.glossary import explain
 from wordlm.ui.state.resources import inspection_of, model_of, probabilities_of, rows_drawn_of, vocabulary_of
+from wordlm.ui.views import explore as view
 
 choice = controls.shared_choice()
 prompt, chosen, vocab = choice.prompt, choice.checkpoint, vocabulary_of(choice.checkpoint)

@@ -7,11 +7,11 @@ import streamlit as st
 from wordlm.engines import CachedTorchEngine, warm_up
 from wordlm.generation import Generation
 from wordlm.numbers import written
-from wordlm.ui import generate as view
-from wordlm.ui.browser_engine import browser_engine
 from wordlm.ui.frame import address, blocks, controls
 from wordlm.ui.frame.glossary import explain
 from wordlm.ui.state.resources import vocabulary, vocabulary_of
+from wordlm.ui.views.generate import stories as view
+from wordlm.ui.views.generate.browser_engine import browser_engine
 
 choice = controls.shared_choice()
 

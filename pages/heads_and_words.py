@@ -4,9 +4,9 @@ inside_app()
 
 import streamlit as st
 
-from wordlm.ui import head_profiles, words
 from wordlm.ui.frame import address, blocks, controls
 from wordlm.ui.state.resources import profile_of_prompt
+from wordlm.ui.views.heads_and_words import cards, words
 
 choice = controls.shared_choice()
 chosen = choice.checkpoint
@@ -18,19 +18,19 @@ with about_heads:
         if controls.nothing_to_see_without_heads(choice):
             raise PageEnds
         st.subheader("What does each head do, over many texts?")
-        texts, seen = head_profiles.choose_texts(chosen)
-        head_profiles.cards(chosen, seen)
-        head_profiles.say_where_worth_differs(chosen, seen)
-        blocks.in_numbers("profile", lambda: head_profiles.numbers(seen))
+        texts, seen = cards.choose_texts(chosen)
+        cards.cards(chosen, seen)
+        cards.say_where_worth_differs(chosen, seen)
+        blocks.in_numbers("profile", lambda: cards.numbers(seen))
 
         st.subheader("Does a head look at what you think?")
-        head, target = head_profiles.state_hypothesis(chosen)
+        head, target = cards.state_hypothesis(chosen)
         own = profile_of_prompt(chosen, choice.word_ids) if choice.word_ids else None
-        answers = head_profiles.answer_table(chosen, own, head, target)
-        head_profiles.answer(seen, own, texts, head, target)
-        blocks.in_numbers("looks_at", lambda: head_profiles.draw_answer(answers, target))
+        answers = cards.answer_table(chosen, own, head, target)
+        cards.answer(seen, own, texts, head, target)
+        blocks.in_numbers("looks_at", lambda: cards.draw_answer(answers, target))
         blocks.see_for_yourself()
-        tables, figures = head_profiles.collected(texts, seen, own, answers, target)
+        tables, figures = cards.collected(texts, seen, own, answers, target)
 with about_words:
     if about_words.open:
         st.subheader("Which words does the model take for alike?")

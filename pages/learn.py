@@ -5,10 +5,10 @@ inside_app()
 import streamlit as st
 
 from wordlm.quiz import question_of
-from wordlm.ui.chapters import CHAPTERS, chapter_name
 from wordlm.ui.frame import address, controls
 from wordlm.ui.frame.glossary import draw_glossary
-from wordlm.ui.quiz import ask, quiz
+from wordlm.ui.views.learn.chapters import CHAPTERS, chapter_name
+from wordlm.ui.views.learn.quiz import ask, quiz
 
 with st.container(horizontal=True, vertical_alignment="bottom"):
     part = address.segments("part", "Part")

@@ -6,11 +6,11 @@ import streamlit as st
 
 from wordlm.scoring import model_table
 from wordlm.text import typed_words
-from wordlm.ui import perplexity as view
 from wordlm.ui.drawing import charts
 from wordlm.ui.frame import address, blocks, controls
 from wordlm.ui.frame.glossary import explain
 from wordlm.ui.state.resources import checkpoint, models_beside, one_for_each_heads, scores_of, vocabulary_of
+from wordlm.ui.views import perplexity as view
 
 choice = controls.shared_choice()
 vocab = vocabulary_of(choice.checkpoint)

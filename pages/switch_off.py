@@ -5,11 +5,11 @@ inside_app()
 import streamlit as st
 
 from wordlm.ablation import loss_table, next_word_effect, prompt_effect
-from wordlm.ui import switch_off as view
 from wordlm.ui.drawing import charts
 from wordlm.ui.frame import blocks, controls
 from wordlm.ui.frame.glossary import explain
 from wordlm.ui.state.resources import ablation_of, mean_messages_of, model_of, vocabulary_of
+from wordlm.ui.views import switch_off as view
 
 choice = controls.shared_choice()
 prompt, chosen = choice.prompt, choice.checkpoint

@@ -4,9 +4,9 @@ inside_app()
 
 import streamlit as st
 
-from wordlm.ui import train as view
 from wordlm.ui.frame import controls
 from wordlm.ui.frame.glossary import explain
+from wordlm.ui.views import train as view
 
 choice = controls.shared_choice()
 

@@ -21,7 +21,7 @@ from wordlm.files import ARTIFACTS, REPOSITORY
 from wordlm.generation import Decoding, candidate_probabilities, generate
 from wordlm.text import BOS, EOS, PAD, UNK, encode_prompt
 from wordlm.ui.browser.carrying.components import module
-from wordlm.ui.browser_engine import ORT_VERSION
+from wordlm.ui.views.generate.browser_engine import ORT_VERSION
 
 PROMPT = "one day a big bear saw a small bird"
 
@@ -189,7 +189,7 @@ SETTINGS = [
 def test_decoding_in_the_browser_follows_the_same_specification(page, server):
     """The same probabilities for the draw, and draws that follow them: a chi-square test with a fixed seed."""
     page.goto(f"{server}/_stcore/health")
-    script = module(REPOSITORY / "wordlm/ui/browser_engine.js")
+    script = module(REPOSITORY / "wordlm/ui/views/generate/browser_engine.js")
     logits = np.random.default_rng(0).normal(0, 2, 40).astype(np.float32).round(1)  # rounded, so that some are equal
     special = {"PAD": PAD, "BOS": BOS, "EOS": EOS, "UNK": UNK}
     program = """

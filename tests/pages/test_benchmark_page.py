@@ -279,8 +279,8 @@ def test_only_the_summary_is_a_table_until_numbers_are_asked_for(open_page):
 
 
 def test_the_take_away_holds_every_table_of_the_page(open_page, ours, with_sharing):
-    from wordlm.ui import benchmark as view
     from wordlm.ui.state.resources import course_results
+    from wordlm.ui.views import benchmark as view
 
     with_sharing({1: [0.02, 0.03, 0.02]})
     screen = open_page("benchmark")

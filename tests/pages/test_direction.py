@@ -5,8 +5,8 @@ import pytest
 from wordlm.engines import TorchEngine
 from wordlm.generation import Decoding, generate
 from wordlm.text import encode_prompt
-from wordlm.ui.generate import Start, story_html
 from wordlm.ui.state.resources import checkpoint
+from wordlm.ui.views.generate.stories import Start, story_html
 
 HEBREW = "שלום עולם"
 

@@ -91,7 +91,7 @@ def test_each_word_links_to_explore_at_that_moment(open_page, vocab):
 
 
 def test_runs_are_exported_as_text_and_json(open_page, vocab):
-    from wordlm.ui.generate import export_json, export_text
+    from wordlm.ui.views.generate.stories import export_json, export_text
 
     screen = write(open_page("generate", engine="PyTorch"))
     began, stories = screen.app.session_state["stories"]
@@ -126,7 +126,7 @@ def test_no_model_chosen_means_nothing_to_press(open_page):
 
 
 def test_what_a_browser_sends_back_is_not_trusted(vocab):
-    from wordlm.ui.browser_engine import received_story
+    from wordlm.ui.views.generate.browser_engine import received_story
 
     many = 200
     story = {
@@ -176,7 +176,7 @@ def sent(**changes) -> dict:
     ],
 )
 def test_an_id_that_is_no_word_is_dropped_with_its_probability_alternatives_and_time(vocab, ids, kept):
-    from wordlm.ui.browser_engine import received_story
+    from wordlm.ui.views.generate.browser_engine import received_story
 
     whole = {5: 0.1, 6: 0.2, 7: 0.3, EOS: 0.4}
     made = received_story(sent(ids=ids), vocab)
@@ -193,7 +193,7 @@ def test_an_id_that_is_no_word_is_dropped_with_its_probability_alternatives_and_
     ids=str,
 )
 def test_numbers_that_cannot_be_are_no_story(vocab, changes):
-    from wordlm.ui.browser_engine import received_story
+    from wordlm.ui.views.generate.browser_engine import received_story
 
     with pytest.raises((ValueError, TypeError)):
         received_story(sent(**changes), vocab)
@@ -204,7 +204,7 @@ def test_unknown_words_of_a_real_story_are_read_as_unknown(open_page, monkeypatc
 
     prepare("dgx", tmp_path, real_stories)
     monkeypatch.setattr("wordlm.ui.state.resources.DATA_DIR", tmp_path)
-    from wordlm.ui.generate import UNKNOWN_MARK
+    from wordlm.ui.views.generate.stories import UNKNOWN_MARK
 
     assert typed_words(f"the {UNKNOWN_MARK} ran", vocab)[1][1] == UNK
     screen = open_page("generate", opening="60")
@@ -240,7 +240,7 @@ def test_the_example_shows_an_odd_start_as_typed(open_page):
 
 
 def test_a_story_s_tables_stand_behind_a_press_and_all_go_along(open_page, vocab):
-    from wordlm.ui.generate import tables_of
+    from wordlm.ui.views.generate.stories import tables_of
 
     screen = write(open_page("generate", engine="PyTorch"))
     assert not screen.app.dataframe

@@ -13,8 +13,8 @@ from wordlm.glossary import TERMS
 from wordlm.models import MultiHeadAttentionLM, build_model, count_parameters
 from wordlm.numbers import signed
 from wordlm.quiz import MAKERS, question_of, questions
-from wordlm.ui.chapters import CHAPTERS
 from wordlm.ui.frame.tour import STOPS
+from wordlm.ui.views.learn.chapters import CHAPTERS
 
 NUMBERS = range(1, 10)
 

@@ -180,8 +180,8 @@ def test_the_bars_are_the_losses_of_the_targets_and_the_line_is_the_running_mean
 
 
 def test_no_table_is_made_before_it_is_opened_and_the_take_away_has_them_all(open_page, vocab):
-    from wordlm.ui import perplexity as view
     from wordlm.ui.state.resources import checkpoint, scores_of
+    from wordlm.ui.views import perplexity as view
 
     screen = open_page("perplexity")
     assert not screen.app.dataframe

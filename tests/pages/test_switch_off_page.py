@@ -142,7 +142,7 @@ def test_the_numbers_are_made_only_once_they_are_opened_and_a_link_opens_them(op
 
 
 def test_the_take_away_holds_every_table_and_picture_of_the_page(open_page):
-    from wordlm.ui import switch_off as view
+    from wordlm.ui.views import switch_off as view
 
     screen = open_page("switch_off")
     words, losses = screen.table("Probabilities of the next words"), screen.table("Surprisal of each word")

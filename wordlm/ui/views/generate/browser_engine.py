@@ -15,8 +15,8 @@ from wordlm.files import sha256_file
 from wordlm.generation import ALTERNATIVES, Decision, Decoding, Generation, StopReason
 from wordlm.text import BOS, CONTEXT_LEN, EOS, PAD, UNK, Vocab
 from wordlm.ui.browser.carrying.components import module, offered
-from wordlm.ui.generate import Start, Stories, onnx_engine, story_name
 from wordlm.ui.state.resources import reading
+from wordlm.ui.views.generate.stories import Start, Stories, onnx_engine, story_name
 
 ORT_VERSION = "1.30.0"
 

@@ -2,7 +2,7 @@
 // line; only the source of random numbers is another one, so greedy stories are the same and sampled ones have the
 // same distribution.
 
-import { fetchBytes, keptBytes, serverAddress } from "./browser/carrying/cache.js";
+import { fetchBytes, keptBytes, serverAddress } from "../../browser/carrying/cache.js";
 
 export default function ({ data, parentElement, setTriggerValue }) {
   const button = parentElement.querySelector("button");

@@ -1,0 +1,1 @@
+"""What the Generate page says and draws."""

@@ -1,0 +1,1 @@
+"""What the page Heads and words says and draws."""

@@ -1,0 +1,1 @@
+"""What the Learn page says and draws."""
