@@ -5,8 +5,8 @@ inside_app()
 import streamlit as st
 
 from wordlm.results import baseline_table, beside, gap_table, history_table, run_table, summary_table
-from wordlm.ui.drawing import charts
-from wordlm.ui.frame import address, blocks
+from wordlm.ui.drawing import charts, tables
+from wordlm.ui.frame import address, export, numbers_behind
 from wordlm.ui.frame.glossary import explain
 from wordlm.ui.state.resources import comparison_of, course_results
 from wordlm.ui.views import benchmark as view
@@ -36,7 +36,7 @@ st.subheader("How good is each model?")
 explain("Mean ± sample standard deviation over the seeds, all test targets.")
 if summary["seeds"].str.contains("of").any():
     st.warning("Some runs are missing: the column seeds says how many of three each line rests on.")
-blocks.text_table(summary, alt="Test loss, perplexity and seconds of each model over its seeds")
+tables.text_table(summary, alt="Test loss, perplexity and seconds of each model over its seeds")
 explain(view.about_seconds(shown))
 
 left, right = st.columns(2)
@@ -52,7 +52,7 @@ with right:
     alt = "Test loss of every run"
     st.plotly_chart(view.seed_points(runs, shown.get("baselines", {})), key="runs", config=charts.MENU, alt=alt)
     view.say_seeds(runs)
-    blocks.in_numbers("runs", lambda: view.draw_runs(runs))
+    numbers_behind.in_numbers("runs", lambda: view.draw_runs(runs))
 
 st.subheader("What does sharing keys and values cost?")
 explain(
@@ -72,7 +72,7 @@ with left:
     explain("Each line is one run; the star marks the step that was kept.")
     alt = "Validation loss of every run by step"
     st.plotly_chart(view.validation_curves(shown), key="curves", config=charts.MENU, alt=alt)
-    blocks.in_numbers("history", lambda: blocks.number_table(history_table(shown), alt=alt, decimals=4))
+    numbers_behind.in_numbers("history", lambda: tables.number_table(history_table(shown), alt=alt, decimals=4))
 with right:
     st.subheader("What must a model beat?")
     explain(
@@ -81,7 +81,7 @@ with right:
         "smoothing."
     )
     baselines = baseline_table(shown)
-    blocks.picture_over_numbers(
+    numbers_behind.picture_over_numbers(
         view.baseline_bars(baselines),
         baselines,
         "baselines",
@@ -98,10 +98,10 @@ explain(
 gaps = gap_table(course, shown)
 alt = "Differences of test losses within each run"
 st.plotly_chart(view.gap_bars(gaps), key="gaps", config=charts.MENU, alt=alt)
-blocks.in_numbers("course", lambda: view.draw_course(course, shown, gaps))
+numbers_behind.in_numbers("course", lambda: view.draw_course(course, shown, gaps))
 
 st.subheader("Under what conditions?")
 explain("The machine, the versions and the settings of every run.")
-blocks.in_numbers("conditions", lambda: view.draw_conditions(shown))
+numbers_behind.in_numbers("conditions", lambda: view.draw_conditions(shown))
 
-blocks.take_away("benchmark", "Benchmark", "", [], lambda: view.collect(course, shown, against, pairs, sharing))
+export.take_away("benchmark", "Benchmark", "", [], lambda: view.collect(course, shown, against, pairs, sharing))

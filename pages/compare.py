@@ -12,8 +12,8 @@ from wordlm.head_measures import MEASURES, measures_beside
 from wordlm.inspection import weight_table
 from wordlm.ui.browser.pictures.heads import heads_picture
 from wordlm.ui.browser.pictures.squares import squares_svg
-from wordlm.ui.drawing import charts
-from wordlm.ui.frame import address, blocks, controls
+from wordlm.ui.drawing import charts, sentences, tables
+from wordlm.ui.frame import address, controls, export, numbers_behind
 from wordlm.ui.frame.glossary import explain
 from wordlm.ui.state.resources import (
     checkpoint,
@@ -83,7 +83,7 @@ with surprise:
         figure = charts.paired_bars(list(prompt.word_labels), losses, "surprisal, nats")
         alt = "Surprisal of each typed word under A and B"
         st.plotly_chart(figure, key="surprisal", config=charts.MENU, alt=alt)
-        blocks.in_numbers("surprisal", lambda: blocks.number_table(table, alt=alt, decimals=4))
+        numbers_behind.in_numbers("surprisal", lambda: tables.number_table(table, alt=alt, decimals=4))
     elif surprise.open:
         st.info("The prompt is empty, so there is no word to be surprised by. Type some words above.")
 with one_and_four:
@@ -95,7 +95,7 @@ with one_and_four:
         of_word = bundled.up_to(query)
         blend = blend_table(*(inspection_of(model, of_word.ids) for model in pair), of_word)
         alt = "One head's row, the four heads' rows and their mean"
-        blocks.in_numbers("blend", lambda: blocks.number_table(blend, index=True, alt=alt))
+        numbers_behind.in_numbers("blend", lambda: tables.number_table(blend, index=True, alt=alt))
         distances = distance_table(blend)
         view.say_closest(distances)
         explain(
@@ -103,7 +103,7 @@ with one_and_four:
         )
         figure = charts.matrix_heatmap(distances, rows="row", columns="row", unit="distance, 0 to 1")
         alt = "Jensen-Shannon distances of the rows"
-        blocks.picture_over_numbers(figure, distances, "distances", index=True, alt=alt)
+        numbers_behind.picture_over_numbers(figure, distances, "distances", index=True, alt=alt)
 with across_seeds:
     if across_seeds.open:
         explain(
@@ -115,7 +115,7 @@ with across_seeds:
         likeness = {seed: likeness_of(first, checkpoint("4", seed)) for seed in SEEDS[1:]}
         partners = partner_table(SEEDS[0], likeness)
         view.say_partners(partners, SEEDS)
-        blocks.number_table(partners, alt="Which head of another seed each head is matched with")
+        tables.number_table(partners, alt="Which head of another seed each head is matched with")
         for place, (seed, table) in zip(st.columns(len(likeness)), likeness.items(), strict=True):
             with place:
                 view.likeness(table, SEEDS[0], seed)
@@ -123,20 +123,20 @@ with in_numbers:
     if in_numbers.open:
         seen = {name: inspection_of(one, reading.ids) for name, one in named if one.heads}
         if seen:
-            blocks.number_table(weight_table(seen, reading), index=True, alt="The weights of the query, one row a head")
+            tables.number_table(weight_table(seen, reading), index=True, alt="The weights of the query, one row a head")
             models = [model_of(one) for one in (a, b) if one.heads]
-            blocks.number_table(measures_beside(models, seen), alt="How each head spreads its weights", help=MEASURES)
-            blocks.check_strip(*(one.checks for one in seen.values()))
-            blocks.see_for_yourself()
-        blocks.number_table(words, alt="The likeliest next words under A and B")
+            tables.number_table(measures_beside(models, seen), alt="How each head spreads its weights", help=MEASURES)
+            sentences.check_strip(*(one.checks for one in seen.values()))
+            sentences.see_for_yourself()
+        tables.number_table(words, alt="The likeliest next words under A and B")
 
 
 models, word_ids = {name: (one, model_of(one)) for name, one in named}, choice.word_ids
 
 
-def collect() -> blocks.Collected:
+def collect() -> export.Collected:
     return view.collected(models, prompt, reading, word_ids, words)
 
 
-stem = blocks.file_stem("compare", a.title, "with", b.title, choice.text)
-blocks.take_away(stem, "Two models side by side", choice.text, [a, b], collect, picture=alone)
+stem = export.file_stem("compare", a.title, "with", b.title, choice.text)
+export.take_away(stem, "Two models side by side", choice.text, [a, b], collect, picture=alone)

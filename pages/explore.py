@@ -12,7 +12,8 @@ from wordlm.arithmetic import explain_weight, softmax_table, step_table, term_ta
 from wordlm.head_measures import MEASURES, head_measures
 from wordlm.inspection import next_probabilities, rank_of, shape_table, token_table, weight_table
 from wordlm.starts import EXAMPLES
-from wordlm.ui.frame import address, blocks, controls
+from wordlm.ui.drawing import sentences, tables
+from wordlm.ui.frame import address, controls, export, numbers_behind
 from wordlm.ui.frame.glossary import explain
 from wordlm.ui.state.resources import inspection_of, model_of, probabilities_of, rows_drawn_of, vocabulary_of
 from wordlm.ui.views import explore as view
@@ -73,7 +74,7 @@ with picture:
 if has_heads and not presenting:
     with checks:
         drawn = view.difference_drawn(rows, inspection, whole, query) if as_squares else None
-        blocks.check_strip(inspection.checks, drawn=drawn)
+        sentences.check_strip(inspection.checks, drawn=drawn)
 
 if not presenting:
     one_weight, in_numbers, what_next, shapes = address.tabs("tab")
@@ -89,7 +90,7 @@ if not presenting:
                 softmax = softmax_table(inspection, reading.labels, head=head)
                 view.weight_in_numbers(step_table(steps), term_table(steps), softmax)
 
-            blocks.in_numbers("weight", draw_numbers)
+            numbers_behind.in_numbers("weight", draw_numbers)
     with in_numbers:
         if in_numbers.open:
             seen = {one.name: inspection_of(one, reading.ids) for one in choice.compared}
@@ -97,26 +98,26 @@ if not presenting:
             view.numbers(weight_table(seen, reading), measures, MEASURES, chosen.name)
     with what_next:
         if what_next.open:
-            blocks.number_table(words().drop(columns="id", errors="ignore"), alt="The ten likeliest next words")
+            tables.number_table(words().drop(columns="id", errors="ignore"), alt="The ten likeliest next words")
             word = controls.choose_word(vocab, int(probabilities.argmax()))
             if has_heads:
                 effect = word_effect(model_of(chosen), reading.ids, word)
                 view.word_in_words(vocab.itos[word], effect)
-                blocks.number_table(effect, alt="The word's probability and rank with each head off")
+                tables.number_table(effect, alt="The word's probability and rank with each head off")
             else:
                 view.word_alone(vocab.itos[word], probabilities[word], rank_of(word, probabilities))
     with shapes:
         if shapes.open:
-            blocks.say_what_was_read(prompt)
-            blocks.text_table(token_table(prompt), alt="Each token with its number and its slot")
+            sentences.say_what_was_read(prompt)
+            tables.text_table(token_table(prompt), alt="Each token with its number and its slot")
             if has_heads:
-                blocks.text_table(shape_table(inspection), alt="The shape of every tensor on the way")
+                tables.text_table(shape_table(inspection), alt="The shape of every tensor on the way")
 
     models = {one: model_of(one) for one in choice.compared}
 
-    def collect() -> blocks.Collected:
+    def collect() -> export.Collected:
         return view.collected(chosen, models, prompt, reading, words())
 
     alone = partial(view.squares_alone, chosen, models[chosen], prompt, look, off, one_reading) if has_heads else None
-    name = blocks.file_stem("explore", chosen.title, choice.text)
-    blocks.take_away(name, "Where each head looks", choice.text, choice.compared, collect, picture=alone)
+    name = export.file_stem("explore", chosen.title, choice.text)
+    export.take_away(name, "Where each head looks", choice.text, choice.compared, collect, picture=alone)

@@ -7,7 +7,7 @@ import streamlit as st
 from wordlm.engines import CachedTorchEngine, warm_up
 from wordlm.generation import Generation
 from wordlm.numbers import written
-from wordlm.ui.frame import address, blocks, controls
+from wordlm.ui.frame import address, controls, numbers_behind
 from wordlm.ui.frame.glossary import explain
 from wordlm.ui.state.resources import vocabulary, vocabulary_of
 from wordlm.ui.views.generate import stories as view
@@ -71,8 +71,8 @@ if "stories" in st.session_state:
         + st.session_state.get("before", "Fetching, loading and a warm-up call in the browser are not in them.")
     )
     view.say_what_it_took(stories)
-    blocks.in_numbers("report", lambda: view.draw_report(stories))
-    blocks.in_numbers("decisions", lambda: view.draw_decisions(stories, began.vocab), "Every decision")
+    numbers_behind.in_numbers("report", lambda: view.draw_report(stories))
+    numbers_behind.in_numbers("decisions", lambda: view.draw_decisions(stories, began.vocab), "Every decision")
 else:
     view.draw_example(choice.checkpoint, start)
 

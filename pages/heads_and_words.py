@@ -4,7 +4,8 @@ inside_app()
 
 import streamlit as st
 
-from wordlm.ui.frame import address, blocks, controls
+from wordlm.ui.drawing import sentences
+from wordlm.ui.frame import address, controls, export, numbers_behind
 from wordlm.ui.state.resources import profile_of_prompt
 from wordlm.ui.views.heads_and_words import cards, words
 
@@ -21,15 +22,15 @@ with about_heads:
         texts, seen = cards.choose_texts(chosen)
         cards.cards(chosen, seen)
         cards.say_where_worth_differs(chosen, seen)
-        blocks.in_numbers("profile", lambda: cards.numbers(seen))
+        numbers_behind.in_numbers("profile", lambda: cards.numbers(seen))
 
         st.subheader("Does a head look at what you think?")
         head, target = cards.state_hypothesis(chosen)
         own = profile_of_prompt(chosen, choice.word_ids) if choice.word_ids else None
         answers = cards.answer_table(chosen, own, head, target)
         cards.answer(seen, own, texts, head, target)
-        blocks.in_numbers("looks_at", lambda: cards.draw_answer(answers, target))
-        blocks.see_for_yourself()
+        numbers_behind.in_numbers("looks_at", lambda: cards.draw_answer(answers, target))
+        sentences.see_for_yourself()
         tables, figures = cards.collected(texts, seen, own, answers, target)
 with about_words:
     if about_words.open:
@@ -41,5 +42,5 @@ with about_words:
         more_tables, more_figures = words.slots(chosen, added)
         tables, figures = tables | more_tables, figures | more_figures
 
-name = blocks.file_stem("heads-and-words", chosen.title, choice.text)
-blocks.take_away(name, "Heads and words", choice.text, [chosen], lambda: (tables, figures))
+name = export.file_stem("heads-and-words", chosen.title, choice.text)
+export.take_away(name, "Heads and words", choice.text, [chosen], lambda: (tables, figures))

@@ -6,8 +6,8 @@ import streamlit as st
 
 from wordlm.scoring import model_table
 from wordlm.text import typed_words
-from wordlm.ui.drawing import charts
-from wordlm.ui.frame import address, blocks, controls
+from wordlm.ui.drawing import charts, tables
+from wordlm.ui.frame import address, controls, export, numbers_behind
 from wordlm.ui.frame.glossary import explain
 from wordlm.ui.state.resources import checkpoint, models_beside, one_for_each_heads, scores_of, vocabulary_of
 from wordlm.ui.views import perplexity as view
@@ -56,7 +56,7 @@ if words:
     view.warn_of_unknown(ids)
     view.measures_row(chosen.losses)
     view.shaded_words(text, words, ids, chosen.losses)
-    blocks.in_numbers("scored", lambda: view.draw_scored(words, ids, chosen, vocab))
+    numbers_behind.in_numbers("scored", lambda: view.draw_scored(words, ids, chosen, vocab))
 
     st.subheader("Which model expects it best?")
     explain("The same words and the same targets for every model, so these may be compared. Lower is better.")
@@ -64,8 +64,8 @@ if words:
     alt = "Perplexity of the text under each model"
     st.plotly_chart(view.model_bars(table), key="models", config=charts.MENU, alt=alt)
     view.say_best(table)
-    blocks.in_numbers("models", lambda: blocks.number_table(table, alt=alt, decimals=4))
-    blocks.in_numbers("differ", lambda: view.draw_disagreement(words, scores), "Where the models differ most")
+    numbers_behind.in_numbers("models", lambda: tables.number_table(table, alt=alt, decimals=4))
+    numbers_behind.in_numbers("differ", lambda: view.draw_disagreement(words, scores), "Where the models differ most")
 
     st.subheader("When may two perplexities be compared?")
     explain("Only with the same tokenizer and the same targets. Nor do two texts compare: one may simply be easier.")
@@ -73,8 +73,8 @@ if words:
 else:
     st.info("There is no word to score yet. Type or paste a text above.")
 
-blocks.take_away(
-    blocks.file_stem("perplexity", choice.checkpoint.title, text),
+export.take_away(
+    export.file_stem("perplexity", choice.checkpoint.title, text),
     "Perplexity",
     text,
     list(models.values()),

@@ -6,7 +6,7 @@ import streamlit as st
 
 from wordlm.ablation import loss_table, next_word_effect, prompt_effect
 from wordlm.ui.drawing import charts
-from wordlm.ui.frame import blocks, controls
+from wordlm.ui.frame import controls, export, numbers_behind
 from wordlm.ui.frame.glossary import explain
 from wordlm.ui.state.resources import ablation_of, mean_messages_of, model_of, vocabulary_of
 from wordlm.ui.views import switch_off as view
@@ -47,12 +47,12 @@ else:
     view.say_weight_is_not_influence(view.last_weights(chosen, prompt.ids), worth)
     view.say_stored(stored, fill, off)
     view.say_worth_is_given_the_others(stored)
-    blocks.in_numbers("worth", lambda: view.draw_worth(chosen, stored, prompt.ids))
-    blocks.in_numbers("subsets", lambda: view.draw_subsets(stored), "Every set of heads that was measured")
+    numbers_behind.in_numbers("worth", lambda: view.draw_worth(chosen, stored, prompt.ids))
+    numbers_behind.in_numbers("subsets", lambda: view.draw_subsets(stored), "Every set of heads that was measured")
     view.recompute(chosen, fill, off)
 
-blocks.take_away(
-    blocks.file_stem("switch-off", chosen.title, choice.text),
+export.take_away(
+    export.file_stem("switch-off", chosen.title, choice.text),
     "Without some heads",
     choice.text,
     [chosen],

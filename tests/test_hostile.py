@@ -29,7 +29,7 @@ from wordlm.ui.browser.pictures.heads import Look, panes_of
 from wordlm.ui.browser.pictures.squares import squares_svg
 from wordlm.ui.drawing import charts
 from wordlm.ui.drawing.escape import for_html, for_markdown, label_html
-from wordlm.ui.frame import address, blocks
+from wordlm.ui.frame import address, export
 from wordlm.variants import Variant
 
 MARKUP = "<>&\"'`*_[]()!:$\\={}#~|/;.-+@\t\r\n​‮ aα中"
@@ -114,14 +114,14 @@ def test_the_picture_of_any_prompt_is_svg_that_an_xml_reader_takes(model, vocab,
 @QUICK
 def test_no_cell_of_a_csv_is_a_formula(texts):
     table = pd.DataFrame({"text": texts, **{f"={i}": [1.0] * len(texts) for i in range(2)}}, index=texts)
-    read = pd.read_csv(io.BytesIO(blocks.as_csv(table, index=True)), dtype=str, keep_default_na=False)
+    read = pd.read_csv(io.BytesIO(export.as_csv(table, index=True)), dtype=str, keep_default_na=False)
     cells = [*read.columns, *read.to_numpy().ravel()]
     assert not [cell for cell in cells if len(cell) > 1 and cell[0] in "=+-@\t\r"]
 
 
 def test_a_single_mark_stays_as_it_was_typed_in_a_csv(vocab):
     table = token_table(encode_prompt("= + - @", vocab))
-    read = pd.read_csv(io.BytesIO(blocks.as_csv(table, index=False)), dtype=str)
+    read = pd.read_csv(io.BytesIO(export.as_csv(table, index=False)), dtype=str)
     assert read["typed"].tolist() == ["<BOS>", "=", "+", "-", "@"]
 
 

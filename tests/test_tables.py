@@ -10,7 +10,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from wordlm.ui.drawing.tables import table_texts, written_table
-from wordlm.ui.frame.blocks import as_csv
+from wordlm.ui.frame.export import as_csv
 
 TABLE = pd.DataFrame(
     {
@@ -42,7 +42,7 @@ def test_what_is_typed_by_a_visitor_is_given_whole_and_not_by_a_limit():
 
 def drawn() -> None:
     from tests.test_tables import TABLE
-    from wordlm.ui.frame.blocks import number_table
+    from wordlm.ui.drawing.tables import number_table
 
     number_table(TABLE, alt="A table", help={"score": "What it is"})
 

@@ -13,7 +13,7 @@ from wordlm.inspection import Checks
 from wordlm.models import CausalAttentionLM
 from wordlm.numbers import written
 from wordlm.text import encode_prompt
-from wordlm.ui.frame import blocks
+from wordlm.ui.drawing import sentences
 
 PROMPT = "a little dog found a red hat"
 ODD_PROMPT = "<s> </script> $x$ *a* :smile: &lt; _b_"
@@ -285,10 +285,10 @@ def test_the_checks_on_screen_hold(open_page):
 )
 def test_a_check_that_does_not_hold_of_one_model_is_said_to_fail_and_no_other(monkeypatch, broken, law):
     drawn = []
-    monkeypatch.setattr(blocks.st, "html", drawn.append)
+    monkeypatch.setattr(sentences.st, "html", drawn.append)
     holding = {"row_sum": 1e-7, "masked": 0.0, "forward": 1e-6}
     bad = Checks(**{name: (holding | broken)[name] for name in holding})
-    blocks.check_strip(Checks(**holding), bad, drawn=broken.get("drawn", 0.0))
+    sentences.check_strip(Checks(**holding), bad, drawn=broken.get("drawn", 0.0))
     (strip,) = drawn
     assert strip.count("✓") == 3
     (_, failing) = strip.split("✗ FAILS:")

@@ -218,7 +218,7 @@ def test_an_own_model_of_a_few_words_breaks_neither_tab(open_page, text):
 
 def test_the_take_away_holds_the_tables_and_pictures_of_the_open_tab(open_page, monkeypatch):
     taken = {}
-    monkeypatch.setattr("wordlm.ui.frame.blocks.take_away", lambda *args, **more: taken.update(collected=args[4]()))
+    monkeypatch.setattr("wordlm.ui.frame.export.take_away", lambda *args, **more: taken.update(collected=args[4]()))
     open_page("heads_and_words")
     tables, figures = taken["collected"]
     assert list(tables) == [

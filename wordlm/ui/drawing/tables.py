@@ -9,9 +9,31 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import streamlit as st
 from pandas.io.formats.style import Styler
 
 from wordlm.numbers import count, written
+
+
+def number_table(
+    table: pd.DataFrame,
+    *,
+    alt: str,
+    index: bool = False,
+    decimals: int = 3,
+    limits: bool = True,
+    help: dict[str, str] | None = None,
+) -> None:
+    """Draw a table, its numbers as `written_table` writes them."""
+    helps = {column: st.column_config.Column(help=text) for column, text in (help or {}).items()}
+    st.dataframe(
+        written_table(table, decimals, limits=limits), hide_index=not index, column_config=helps or None, alt=alt
+    )
+
+
+def text_table(table: pd.DataFrame, *, alt: str) -> None:
+    """Draw a short table whole."""
+    st.dataframe(written_table(table, 4, limits=False), hide_index=True, height="content", alt=alt)
 
 
 def written_table(table: pd.DataFrame, decimals: int, *, limits: bool = True) -> Styler:

@@ -33,8 +33,11 @@ from wordlm.results import (
 from wordlm.ui.drawing.charts import ACCENT, LEGEND_ABOVE, SECOND, head_hue, horizontal_bars, paired_rows
 from wordlm.ui.drawing.escape import as_sentence, for_markdown, for_plotly
 from wordlm.ui.drawing.figure import PlainFigure
-from wordlm.ui.frame.blocks import Collected, in_numbers, kept_upload, number_table, text_table
+from wordlm.ui.drawing.tables import number_table, text_table
+from wordlm.ui.frame.export import Collected
 from wordlm.ui.frame.glossary import explain, say
+from wordlm.ui.frame.numbers_behind import in_numbers
+from wordlm.ui.frame.uploads import kept_upload
 from wordlm.variants import Variant
 
 _OWN = "own"

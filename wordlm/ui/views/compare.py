@@ -20,8 +20,9 @@ from wordlm.ui.drawing import charts
 from wordlm.ui.drawing.charts import head_hue
 from wordlm.ui.drawing.escape import for_html, label_html, word_html
 from wordlm.ui.frame import address, controls
-from wordlm.ui.frame.blocks import Collected, picture_over_numbers
+from wordlm.ui.frame.export import Collected
 from wordlm.ui.frame.glossary import say
+from wordlm.ui.frame.numbers_behind import picture_over_numbers
 from wordlm.ui.state.resources import Checkpoint
 
 HUES, MEAN_HUE = ("#0072B2", "#D55E00"), head_hue(6)

@@ -28,10 +28,10 @@ from wordlm.text import EncodedPrompt, Vocab
 from wordlm.ui.browser.pictures.block import block_picture, material_of
 from wordlm.ui.browser.pictures.heads import Look, heads_picture, panes_of, without_heads
 from wordlm.ui.browser.pictures.squares import squares_svg
-from wordlm.ui.drawing import charts
+from wordlm.ui.drawing import charts, sentences, tables
 from wordlm.ui.drawing.charts import head_hue
 from wordlm.ui.drawing.escape import for_html, for_markdown, label_html, word_html
-from wordlm.ui.frame import address, blocks, controls
+from wordlm.ui.frame import address, controls, export
 from wordlm.ui.frame.glossary import explain
 from wordlm.ui.state.resources import Checkpoint
 
@@ -151,7 +151,7 @@ def draw_whole_model(
 def say_odd_words(prompt: EncodedPrompt) -> None:
     """Say what of a prompt was not read as typed; nothing where there is nothing to say."""
     if prompt.unknown or prompt.dropped or len(prompt.ids) == 1:
-        blocks.say_what_was_read(prompt)
+        sentences.say_what_was_read(prompt)
 
 
 def say_what_is_seen(seen: Inspection, reading: EncodedPrompt, words: pd.DataFrame, off: tuple[int, ...]) -> None:
@@ -264,21 +264,21 @@ def _bars(row: np.ndarray, scores: np.ndarray, key: int, hue: str, reading: Enco
 def numbers(weights: pd.DataFrame, measures: pd.DataFrame | None, help: dict[str, str], name: str) -> None:
     """Draw the weights of the query, and how each head spreads them."""
     explain("The weights of the chosen word, model under model. Each row sums to 1.")
-    blocks.number_table(weights, index=True, alt="Weights of the chosen query, one row a head")
+    tables.number_table(weights, index=True, alt="Weights of the chosen query, one row a head")
     if measures is not None:
         explain(f"How each head of {name} spreads them.")
-        blocks.number_table(measures, alt="How each head spreads its weights", help=help)
-        blocks.see_for_yourself()
+        tables.number_table(measures, alt="How each head spreads its weights", help=help)
+        sentences.see_for_yourself()
 
 
 def weight_in_numbers(steps: pd.DataFrame, terms: pd.DataFrame, softmax: pd.DataFrame) -> None:
     """Draw the tables of one weight."""
-    blocks.text_table(steps, alt="The calculation of the weight, step by step")
+    tables.text_table(steps, alt="The calculation of the weight, step by step")
     left, right = st.columns(2)
     with left:
-        blocks.number_table(terms, alt="The dot product term by term")
+        tables.number_table(terms, alt="The dot product term by term")
     with right:
-        blocks.number_table(softmax, alt="The softmax over the row")
+        tables.number_table(softmax, alt="The softmax over the row")
 
 
 def word_in_words(word: str, effect: pd.DataFrame) -> None:
@@ -306,7 +306,7 @@ def collected(
     prompt: EncodedPrompt,
     reading: EncodedPrompt,
     words: pd.DataFrame,
-) -> blocks.Collected:
+) -> export.Collected:
     """Return the tables and figures of the view; it runs on a press, where there is no session to ask."""
     tables, figures = {"Tokens": token_table(prompt), "Next words": words}, {}
     seen = {one: inspect_ids(model, reading.ids) for one, model in models.items()}

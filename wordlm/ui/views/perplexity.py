@@ -15,9 +15,11 @@ from wordlm.text import SPECIALS, UNK, Vocab, spaces_between
 from wordlm.ui.drawing.charts import ACCENT, MENU, bars_under_line, horizontal_bars
 from wordlm.ui.drawing.escape import as_sentence, for_markdown
 from wordlm.ui.drawing.figure import PlainFigure
+from wordlm.ui.drawing.tables import number_table
 from wordlm.ui.frame import address
-from wordlm.ui.frame.blocks import Collected, in_numbers, number_table
+from wordlm.ui.frame.export import Collected
 from wordlm.ui.frame.glossary import explain, say
+from wordlm.ui.frame.numbers_behind import in_numbers
 
 MOST_WORDS = 10_000
 

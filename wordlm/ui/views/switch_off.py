@@ -16,9 +16,12 @@ from wordlm.ui.browser.pictures.heads import heads_named, without_heads
 from wordlm.ui.drawing.charts import MENU, interval_points, paired_bars, paired_rows
 from wordlm.ui.drawing.escape import as_sentence, label_html, word_html
 from wordlm.ui.drawing.figure import PlainFigure
+from wordlm.ui.drawing.sentences import check_strip
+from wordlm.ui.drawing.tables import number_table
 from wordlm.ui.frame import address
-from wordlm.ui.frame.blocks import Collected, check_strip, in_numbers, number_table
+from wordlm.ui.frame.export import Collected
 from wordlm.ui.frame.glossary import explain, say
+from wordlm.ui.frame.numbers_behind import in_numbers
 from wordlm.ui.state.resources import (
     Checkpoint,
     ablation_of,

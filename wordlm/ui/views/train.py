@@ -42,20 +42,14 @@ from wordlm.ui.browser.pictures.squares import squares_svg
 from wordlm.ui.drawing.charts import MENU, horizontal_bars, loss_curves, past_curves
 from wordlm.ui.drawing.escape import as_sentence, for_markdown
 from wordlm.ui.drawing.figure import PlainFigure
+from wordlm.ui.drawing.sentences import counted, heads_in_words, say_what_was_read
+from wordlm.ui.drawing.tables import number_table
 from wordlm.ui.frame import address, controls
-from wordlm.ui.frame.blocks import (
-    Collected,
-    counted,
-    file_stem,
-    heads_in_words,
-    in_numbers,
-    kept_upload,
-    number_table,
-    say_what_was_read,
-    take_away,
-)
 from wordlm.ui.frame.controls import choose_model
+from wordlm.ui.frame.export import Collected, file_stem, take_away
 from wordlm.ui.frame.glossary import explain, say
+from wordlm.ui.frame.numbers_behind import in_numbers
+from wordlm.ui.frame.uploads import kept_upload
 from wordlm.ui.state.own_models import (
     MOST,
     REPLAY,

@@ -27,8 +27,10 @@ from wordlm.starts import opening_of
 from wordlm.text import BOS, EOS, SPECIALS, UNK, Vocab, typed_words
 from wordlm.ui.drawing.charts import ACCENT
 from wordlm.ui.drawing.escape import as_sentence, for_html, for_markdown
+from wordlm.ui.drawing.sentences import counted
+from wordlm.ui.drawing.tables import number_table, text_table
 from wordlm.ui.frame import address
-from wordlm.ui.frame.blocks import counted, file_stem, number_table, take_away, text_table
+from wordlm.ui.frame.export import file_stem, take_away
 from wordlm.ui.frame.glossary import explain
 from wordlm.ui.frame.shell import PageEnds
 from wordlm.ui.state.resources import (

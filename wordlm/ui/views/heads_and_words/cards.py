@@ -13,8 +13,10 @@ from wordlm.numbers import count, percent, written
 from wordlm.profiles import MEASURES, POSITION, SPREAD, TARGETS, Measure, Profile, verdict
 from wordlm.ui.drawing.charts import MENU, beside_even, head_hue
 from wordlm.ui.drawing.figure import PlainFigure
+from wordlm.ui.drawing.sentences import counted
+from wordlm.ui.drawing.tables import number_table
 from wordlm.ui.frame import address, controls
-from wordlm.ui.frame.blocks import Collected, counted, number_table
+from wordlm.ui.frame.export import Collected
 from wordlm.ui.frame.glossary import explain, say
 from wordlm.ui.state.resources import (
     Checkpoint,

@@ -16,12 +16,12 @@ from wordlm.embeddings import (
 )
 from wordlm.numbers import percent, written
 from wordlm.text import SPECIALS, Vocab, tokenize
-from wordlm.ui.drawing import charts
+from wordlm.ui.drawing import charts, tables
 from wordlm.ui.drawing.escape import for_markdown, word_html
 from wordlm.ui.drawing.figure import PlainFigure
-from wordlm.ui.frame import address, blocks
-from wordlm.ui.frame.blocks import Collected
+from wordlm.ui.frame import address, numbers_behind
 from wordlm.ui.frame.controls import Choice
+from wordlm.ui.frame.export import Collected
 from wordlm.ui.frame.glossary import explain, say
 from wordlm.ui.state.resources import Checkpoint, embeddings_of, kept, map_of, vocabulary_of
 
@@ -83,7 +83,7 @@ def neighbourhood(chosen: Checkpoint, word: int, added: bool) -> Collected:
     with left:
         alt = f"The words nearest to {vocab.itos[word]}"
         st.plotly_chart(bars, key="nearest_words", config=charts.MENU, alt=alt)
-        blocks.in_numbers("nearest", lambda: blocks.number_table(table, alt=alt))
+        numbers_behind.in_numbers("nearest", lambda: tables.number_table(table, alt=alt))
     with right:
         st.plotly_chart(points, key="word_map", config=charts.MENU, alt="A map of the words by their vectors")
         explain(

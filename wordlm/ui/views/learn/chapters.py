@@ -19,10 +19,12 @@ from wordlm.text import CONTEXT_LEN, VOCAB_SIZE, EncodedPrompt
 from wordlm.ui.drawing import charts
 from wordlm.ui.drawing.charts import head_hue
 from wordlm.ui.drawing.escape import as_sentence, for_markdown
+from wordlm.ui.drawing.sentences import FORWARD, see_for_yourself
+from wordlm.ui.drawing.tables import number_table, text_table
 from wordlm.ui.frame import address
-from wordlm.ui.frame.blocks import FORWARD, in_numbers, number_table, picture_over_numbers, see_for_yourself, text_table
 from wordlm.ui.frame.controls import Choice
 from wordlm.ui.frame.glossary import explain, say
+from wordlm.ui.frame.numbers_behind import in_numbers, picture_over_numbers
 from wordlm.ui.state.resources import (
     Checkpoint,
     ablation_of,

@@ -7,8 +7,8 @@ import streamlit as st
 
 from wordlm.quiz import MAKERS, Question, questions
 from wordlm.ui.drawing.charts import MENU, matrix_heatmap
+from wordlm.ui.drawing.tables import text_table
 from wordlm.ui.frame.address import not_carried
-from wordlm.ui.frame.blocks import text_table
 from wordlm.ui.frame.glossary import linked
 
 _ROUND = "quiz_round"
