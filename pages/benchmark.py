@@ -6,7 +6,7 @@ import streamlit as st
 
 from wordlm.results import baseline_table, beside, gap_table, history_table, run_table, summary_table
 from wordlm.ui.drawing import charts, tables
-from wordlm.ui.frame import address, export, numbers_behind
+from wordlm.ui.frame import address, export, numbers_behind, widgets
 from wordlm.ui.frame.glossary import explain
 from wordlm.ui.state.resources import comparison_of, course_results
 from wordlm.ui.views import benchmark as view
@@ -25,7 +25,7 @@ shown = ours
 if own is None:
     address.settle("source", ["ours", "both"])  # nothing is there yet to be shown alone
 else:
-    chosen = address.segments("source", "Show")
+    chosen = widgets.segments("source", "Show")
     shown = {"ours": ours, "yours": own, "both": beside(ours, own)}[chosen]
 runs, summary = run_table(shown), summary_table(shown)
 

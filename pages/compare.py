@@ -13,7 +13,7 @@ from wordlm.inspection import weight_table
 from wordlm.ui.browser.pictures.heads import heads_picture
 from wordlm.ui.browser.pictures.squares import squares_svg
 from wordlm.ui.drawing import charts, sentences, tables
-from wordlm.ui.frame import address, controls, export, numbers_behind
+from wordlm.ui.frame import controls, export, numbers_behind, widgets
 from wordlm.ui.frame.glossary import explain
 from wordlm.ui.state.resources import (
     checkpoint,
@@ -70,7 +70,7 @@ else:
         view.next_words_of_two(words, names), key="next_ab", config=charts.MENU, alt="Next words of A and B"
     )
 
-surprise, one_and_four, across_seeds, in_numbers = address.tabs("compared")
+surprise, one_and_four, across_seeds, in_numbers = widgets.tabs("compared")
 with surprise:
     if surprise.open and prompt.word_labels:
         explain(

@@ -13,7 +13,7 @@ from wordlm.head_measures import MEASURES, head_measures
 from wordlm.inspection import next_probabilities, rank_of, shape_table, token_table, weight_table
 from wordlm.starts import EXAMPLES
 from wordlm.ui.drawing import sentences, tables
-from wordlm.ui.frame import address, controls, export, numbers_behind
+from wordlm.ui.frame import address, controls, export, numbers_behind, widgets
 from wordlm.ui.frame.glossary import explain
 from wordlm.ui.state.resources import inspection_of, model_of, probabilities_of, rows_drawn_of, vocabulary_of
 from wordlm.ui.views import explore as view
@@ -77,7 +77,7 @@ if has_heads and not presenting:
         sentences.check_strip(inspection.checks, drawn=drawn)
 
 if not presenting:
-    one_weight, in_numbers, what_next, shapes = address.tabs("tab")
+    one_weight, in_numbers, what_next, shapes = widgets.tabs("tab")
     with one_weight:
         if one_weight.open and not has_heads:
             explain("The MLP has no attention, so it has no weight to follow. Choose a number of heads above.")

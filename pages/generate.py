@@ -7,7 +7,7 @@ import streamlit as st
 from wordlm.engines import CachedTorchEngine, warm_up
 from wordlm.generation import Generation
 from wordlm.numbers import written
-from wordlm.ui.frame import address, controls, numbers_behind
+from wordlm.ui.frame import address, controls, numbers_behind, widgets
 from wordlm.ui.frame.glossary import explain
 from wordlm.ui.state.resources import vocabulary, vocabulary_of
 from wordlm.ui.views.generate import stories as view
@@ -28,8 +28,8 @@ view.warn_of_unknown_start(start)
 decoding = view.choose_decoding()
 if engine == "your browser":
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        model = address.segments("browser_model", "Model: a number of heads, or the MLP (no attention)")
-        way = address.segments(
+        model = widgets.segments("browser_model", "Model: a number of heads, or the MLP (no attention)")
+        way = widgets.segments(
             "way",
             "By",
             help="WebAssembly runs in every browser of today. WebGPU uses the graphics processor where there "

@@ -5,7 +5,7 @@ inside_app()
 import streamlit as st
 
 from wordlm.ui.drawing import sentences
-from wordlm.ui.frame import address, controls, export, numbers_behind
+from wordlm.ui.frame import controls, export, numbers_behind, widgets
 from wordlm.ui.state.resources import profile_of_prompt
 from wordlm.ui.views.heads_and_words import cards, words
 
@@ -13,7 +13,7 @@ choice = controls.shared_choice()
 chosen = choice.checkpoint
 controls.say_other_seed(choice)
 
-about_heads, about_words = address.tabs("about")
+about_heads, about_words = widgets.tabs("about")
 with about_heads:
     if about_heads.open:
         if controls.nothing_to_see_without_heads(choice):

@@ -5,14 +5,14 @@ inside_app()
 import streamlit as st
 
 from wordlm.quiz import question_of
-from wordlm.ui.frame import address, controls
+from wordlm.ui.frame import controls, widgets
 from wordlm.ui.frame.glossary import draw_glossary
 from wordlm.ui.views.learn.chapters import CHAPTERS, chapter_name
 from wordlm.ui.views.learn.quiz import ask, quiz
 
 with st.container(horizontal=True, vertical_alignment="bottom"):
-    part = address.segments("part", "Part")
-    number = int(address.segments("chapter", "Chapter", format_func=chapter_name)) if part == "course" else 0
+    part = widgets.segments("part", "Part")
+    number = int(widgets.segments("chapter", "Chapter", format_func=chapter_name)) if part == "course" else 0
 
 if part == "course":
     chapter = CHAPTERS[number - 1]
@@ -32,4 +32,4 @@ elif part == "quiz":
     quiz()
 else:
     st.subheader("What does that word mean?")
-    draw_glossary(address.field("term", "Search", live=True, placeholder="softmax"))
+    draw_glossary(widgets.field("term", "Search", live=True, placeholder="softmax"))

@@ -7,7 +7,7 @@ import streamlit as st
 from wordlm.scoring import model_table
 from wordlm.text import typed_words
 from wordlm.ui.drawing import charts, tables
-from wordlm.ui.frame import address, controls, export, numbers_behind
+from wordlm.ui.frame import controls, export, numbers_behind, widgets
 from wordlm.ui.frame.glossary import explain
 from wordlm.ui.state.resources import checkpoint, models_beside, one_for_each_heads, scores_of, vocabulary_of
 from wordlm.ui.views import perplexity as view
@@ -20,10 +20,10 @@ explain(
     "For each target the model gave the right word some probability p. Its loss is −ln p; the mean of the losses is "
     "the *cross-entropy*; its exponential is the *perplexity*, which is 1 over the geometric mean of the probabilities."
 )
-typed = address.area(
+typed = widgets.area(
     "probabilities", "Probabilities of the right words, between commas, spaces or lines: 0.25, 25% or 1/4", height=80
 )
-logarithms = address.toggle(
+logarithms = widgets.toggle(
     "logarithms",
     "They are log-probabilities",
     help="Natural logarithms, as many services return them: −0.69 for a probability of about 0.5.",
@@ -44,7 +44,7 @@ explain(
     "64 positions before it, exactly as in training. The end of the text is not scored."
 )
 controls.say_other_seed(choice)
-text = address.area("text", "Text", height=120)
+text = widgets.area("text", "Text", height=120)
 words, ids = view.at_most(*typed_words(text, vocab))
 shown = one_for_each_heads(models_beside(choice.checkpoint), choice.checkpoint.choice)
 models = {c.name: c for c in (checkpoint(model, choice.seed) for model in shown)}

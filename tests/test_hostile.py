@@ -29,7 +29,7 @@ from wordlm.ui.browser.pictures.heads import Look, panes_of
 from wordlm.ui.browser.pictures.squares import squares_svg
 from wordlm.ui.drawing import charts
 from wordlm.ui.drawing.escape import for_html, for_markdown, label_html
-from wordlm.ui.frame import address, export
+from wordlm.ui.frame import export, parameters
 from wordlm.variants import Variant
 
 MARKUP = "<>&\"'`*_[]()!:$\\={}#~|/;.-+@\t\r\n​‮ aα中"
@@ -206,7 +206,7 @@ VALUES = [*ATTACKS[:2], "", "-1", "1e309", "nan", "999999999999", "0", "own 1", 
 @pytest.mark.parametrize("value", VALUES)
 @pytest.mark.parametrize("page", ["explore", "switch_off", "heads_and_words", "generate", "train", "learn"])
 def test_no_link_breaks_a_page(page, value):
-    screen = Screen(page, None, dict.fromkeys(address.PARAMETERS, value))
+    screen = Screen(page, None, dict.fromkeys(parameters.PARAMETERS, value))
     assert "<script>alert" not in screen.markdown
 
 
@@ -241,7 +241,7 @@ def test_a_visitors_words_reach_no_file_and_nothing_is_written(watch, page):
     """A prompt and a link that look like a path are drawn; another drawing before has imported all there is."""
     Screen(page, None, {"prompt": "a cat"})
     with watch() as asked:
-        Screen(page, None, dict.fromkeys(address.PARAMETERS, "../../etc/passwd"))
+        Screen(page, None, dict.fromkeys(parameters.PARAMETERS, "../../etc/passwd"))
     assert asked, "the page's own file is opened"
     assert not [what for what in asked if "passwd" in str(what)]
     changed = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND

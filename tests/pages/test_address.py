@@ -4,7 +4,7 @@ import pytest
 
 from tests.pages.screen import Screen
 from wordlm.bundled import BUNDLED
-from wordlm.ui.frame.address import PARAMETERS, SETS
+from wordlm.ui.frame.parameters import PARAMETERS, SETS
 
 KINDS = ("text_input", "text_area", "selectbox", "button_group", "slider", "select_slider", "number_input", "toggle")
 # What is set by a control and is no part of a view: answers, a search in a dialog, the text to train on.

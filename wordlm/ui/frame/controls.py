@@ -13,9 +13,9 @@ from wordlm.numbers import count
 from wordlm.text import UNK, EncodedPrompt, Vocab, encode_prompt, tokenize, typed_words
 from wordlm.ui.browser.pictures.heads import Look
 from wordlm.ui.drawing.escape import for_markdown
-from wordlm.ui.frame import address
-from wordlm.ui.frame.address import LARGEST, LAST
+from wordlm.ui.frame import address, widgets
 from wordlm.ui.frame.glossary import explain, open_glossary
+from wordlm.ui.frame.parameters import LARGEST, LAST, SETS
 from wordlm.ui.frame.tour import tour_button
 from wordlm.ui.state.resources import (
     MODELS,
@@ -86,7 +86,7 @@ def draw_shared_controls(uses: Collection[str]) -> DeltaGenerator:
 def draw_prompt(uses: Collection[str]) -> None:
     """Draw the prompt where it is used."""
     if "prompt" in uses:
-        address.field(
+        widgets.field(
             "prompt",
             "Prompt",
             live="60ms",
@@ -106,7 +106,7 @@ def draw_model(uses: Collection[str]) -> None:
             "on the Train page joins them here.",
         )
     if "seed" in uses:
-        address.segments(
+        widgets.segments(
             "seed", "Seed", help="The random start of the training. Seeds 29 and 47 are bundled for 1 and 4 heads."
         )
 
@@ -116,9 +116,9 @@ def choose_model(name: str, label: str, offered: Sequence[str], **more: Any) -> 
 
     Both are one parameter. In one row there would be a dozen buttons.
     """
-    now, sets = st.session_state.get(name, address.chosen(name)), f"{name}{address.SETS}"
+    now, sets = st.session_state.get(name, address.chosen(name)), f"{name}{SETS}"
     shown = one_for_each_heads(offered, now)
-    model = address.segments(name, label, shown, format_func=lambda one: as_many_heads(one)[0], **more)
+    model = widgets.segments(name, label, shown, format_func=lambda one: as_many_heads(one)[0], **more)
     if len(alike := as_many_heads(model)) > 1:
         st.session_state[sets], fewest = model, Variant.parse(alike[-1])
         parameters = parameter_count(fewest.kind, heads=fewest.heads, kv_heads=fewest.kv_heads)
@@ -234,7 +234,7 @@ def choose_two_heads(a: Checkpoint, b: Checkpoint) -> tuple[int, int]:
     """Let the visitor choose the head of A and the head of B that are set beside each other, from 0."""
     with st.container(key="two_heads", horizontal=True, vertical_alignment="bottom", width="content"):
         chosen = [
-            int(address.segments(name, label, numbered(one.heads))) - 1 if one.heads > 1 else 0
+            int(widgets.segments(name, label, numbered(one.heads))) - 1 if one.heads > 1 else 0
             for name, label, one in (("head", "A: head", a), ("b_head", "B: head", b))
         ]
     return chosen[0], chosen[1]
@@ -269,7 +269,7 @@ def numbered(count: int) -> list[str]:
 
 def choose_one_reading() -> bool:
     """Let the visitor see the matrices of one reading of the whole prompt instead of each word read as the last."""
-    return address.toggle("one_reading", "One reading of the whole prompt", help="As the course prints its matrices.")
+    return widgets.toggle("one_reading", "One reading of the whole prompt", help="As the course prints its matrices.")
 
 
 def choose_other_model(beside: Checkpoint) -> Checkpoint:
@@ -277,7 +277,7 @@ def choose_other_model(beside: Checkpoint) -> Checkpoint:
     offered = models_beside(beside)
     with st.container(key="other_model", horizontal=True, vertical_alignment="bottom", width="content"):
         model = choose_model("b", "B: heads", offered, default=_unlike(beside, offered))
-        seed = address.segments("b_seed", "B: seed")
+        seed = widgets.segments("b_seed", "B: seed")
     chosen = checkpoint(model, seed)
     if chosen.is_own:
         address.not_carried(f"the model {chosen.title}, which is your own")
@@ -302,7 +302,7 @@ def choose_word(vocab: Vocab, likeliest: int) -> int:
 
     An unknown word is said to be one, and the likeliest stays.
     """
-    typed = address.field(
+    typed = widgets.field(
         "word",
         "Why not this word?",
         placeholder=vocab.itos[likeliest],

@@ -28,8 +28,6 @@ def as_csv(table: pd.DataFrame, *, index: bool) -> bytes:
 
 
 Collected = tuple[dict[str, pd.DataFrame], dict[str, go.Figure]]
-
-
 """The tables and the figures of a view, each by its title."""
 
 

@@ -31,7 +31,7 @@ from wordlm.ui.browser.pictures.squares import squares_svg
 from wordlm.ui.drawing import charts, sentences, tables
 from wordlm.ui.drawing.charts import head_hue
 from wordlm.ui.drawing.escape import for_html, for_markdown, label_html, word_html
-from wordlm.ui.frame import address, controls, export
+from wordlm.ui.frame import address, controls, export, widgets
 from wordlm.ui.frame.glossary import explain
 from wordlm.ui.state.resources import Checkpoint
 
@@ -342,7 +342,7 @@ def note_of_the_teacher() -> None:
 def present_button() -> None:
     """Draw the button that shows the picture alone and large, and what a teacher may write above it."""
     with st.popover("Project it", type="tertiary", icon=":material/present_to_all:"):
-        address.field("note", "A line of yours above the picture")
+        widgets.field("note", "A line of yours above the picture")
         st.button("Show it large, alone", on_click=address.choose, args=["present", True], type="primary")
 
 

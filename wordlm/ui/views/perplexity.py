@@ -16,7 +16,7 @@ from wordlm.ui.drawing.charts import ACCENT, MENU, bars_under_line, horizontal_b
 from wordlm.ui.drawing.escape import as_sentence, for_markdown
 from wordlm.ui.drawing.figure import PlainFigure
 from wordlm.ui.drawing.tables import number_table
-from wordlm.ui.frame import address
+from wordlm.ui.frame import widgets
 from wordlm.ui.frame.export import Collected
 from wordlm.ui.frame.glossary import explain, say
 from wordlm.ui.frame.numbers_behind import in_numbers
@@ -85,7 +85,7 @@ def target_bars(table: pd.DataFrame) -> PlainFigure:
 
 def one_more_prediction(losses: np.ndarray) -> None:
     """Let the visitor add one prediction and see how it moves the whole."""
-    added = address.stops("added", "Add one more prediction with probability", format_func=short)
+    added = widgets.stops("added", "Add one more prediction with probability", format_func=short)
     before, after = float(losses.mean()), float(np.append(losses, losses_of_probabilities([added])).mean())
     say(
         f"With it the cross-entropy goes from {written(before)} to {written(after)} nats, the perplexity from "

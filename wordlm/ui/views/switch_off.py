@@ -18,7 +18,7 @@ from wordlm.ui.drawing.escape import as_sentence, label_html, word_html
 from wordlm.ui.drawing.figure import PlainFigure
 from wordlm.ui.drawing.sentences import check_strip
 from wordlm.ui.drawing.tables import number_table
-from wordlm.ui.frame import address
+from wordlm.ui.frame import address, widgets
 from wordlm.ui.frame.export import Collected
 from wordlm.ui.frame.glossary import explain, say
 from wordlm.ui.frame.numbers_behind import in_numbers
@@ -53,8 +53,8 @@ def choose_heads_off(chosen: Checkpoint, stored: dict | None) -> tuple[tuple[int
         heads = [str(head + 1) for head in range(chosen.heads)]
         # What is off on Explore is off here at first.
         first = [head for head in address.chosen("without") if head in heads]
-        off = address.switches("off", "Heads that are on: press one to switch it off", heads, default=first)
-        fill = address.segments(
+        off = widgets.switches("off", "Heads that are on: press one to switch it off", heads, default=first)
+        fill = widgets.segments(
             "fill",
             "What a head that is off gives instead",
             # The average was measured for the bundled models only.

@@ -44,7 +44,7 @@ from wordlm.ui.drawing.escape import as_sentence, for_markdown
 from wordlm.ui.drawing.figure import PlainFigure
 from wordlm.ui.drawing.sentences import counted, heads_in_words, say_what_was_read
 from wordlm.ui.drawing.tables import number_table
-from wordlm.ui.frame import address, controls
+from wordlm.ui.frame import address, controls, parameters, widgets
 from wordlm.ui.frame.controls import choose_model
 from wordlm.ui.frame.export import Collected, file_stem, take_away
 from wordlm.ui.frame.glossary import explain, say
@@ -78,7 +78,7 @@ from wordlm.ui.state.resources import (
 from wordlm.ui.state.run_marker import mark_run
 from wordlm.variants import Variant
 
-SMOKE, SUBSET, TEXT = address.PARAMETERS["learn_from"].options
+SMOKE, SUBSET, TEXT = parameters.PARAMETERS["learn_from"].options
 _FILE_SAID, _RUN_GONE, _PASTED = "checkpoint_said", "run_gone", "text_pasted"
 LITTLE_TEXT = 20_000
 """So few targets a small model learns by heart within minutes."""
@@ -129,8 +129,8 @@ def find_run_again() -> None:
 def choose_stories() -> Corpus | None:
     """Let the visitor choose what to learn from; None, with the reason on the page, while there is nothing yet."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        source = address.segments("learn_from", "Stories", default=SUBSET if data_is_present() else SMOKE)
-        own_words = source != SUBSET and "its own" == address.segments(
+        source = widgets.segments("learn_from", "Stories", default=SUBSET if data_is_present() else SMOKE)
+        own_words = source != SUBSET and "its own" == widgets.segments(
             "words",
             "Vocabulary",
             help="With the bundled one the new model can stand beside the bundled models. With its own, "
@@ -224,16 +224,16 @@ def choose_settings() -> tuple[str, TrainConfig]:
     """Let the visitor choose a model and how it is trained."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         model = choose_model("trained", "Heads of the new model, or the MLP (no attention)", MODELS)
-        steps = address.number("steps", "Steps (updates)", width=220)
+        steps = widgets.number("steps", "Steps (updates)", width=220)
     with st.expander("Batch size, learning rate, seed and more"):
         left, middle, right = st.columns(3)
-        batch = address.number("batch", "Batch size (targets an update)", place=left)
-        seed = address.number("train_seed", "Seed of start and batches", place=left)
-        rate = address.number("rate", "Learning rate", place=middle, format="%.5f")
-        decay = address.number("decay", "Weight decay", place=middle, format="%.4f")
-        validations = address.number("validations", "Validations on the way", place=right)
+        batch = widgets.number("batch", "Batch size (targets an update)", place=left)
+        seed = widgets.number("train_seed", "Seed of start and batches", place=left)
+        rate = widgets.number("rate", "Learning rate", place=middle, format="%.5f")
+        decay = widgets.number("decay", "Weight decay", place=middle, format="%.4f")
+        validations = widgets.number("validations", "Validations on the way", place=right)
         with right:
-            precision = address.segments(
+            precision = widgets.segments(
                 "precision",
                 "Precision",
                 help="bf16 computes the matrix products with fewer digits: faster where the processor has it.",
@@ -436,7 +436,7 @@ def _draw_heads(job: Job, live: bool) -> None:
         with st.container(horizontal=True, vertical_alignment="center"):
             if len(steps) > 1:
                 step = st.select_slider("After so many updates", steps, value=step, key=REPLAY, persist_state="session")
-            through = address.toggle("through", "Show the whole model")
+            through = widgets.toggle("through", "Show the whole model")
     st.caption(f"After {counted(step, 'update')}.{_is_it_kept(step, kept)}")
     weights, look = job.weights[step], _look(job.weights[step], prompt)
     on_chosen = functools.partial(controls.choose_in_picture, prompt)

@@ -29,7 +29,7 @@ from wordlm.ui.drawing.charts import ACCENT
 from wordlm.ui.drawing.escape import as_sentence, for_html, for_markdown
 from wordlm.ui.drawing.sentences import counted
 from wordlm.ui.drawing.tables import number_table, text_table
-from wordlm.ui.frame import address
+from wordlm.ui.frame import parameters, widgets
 from wordlm.ui.frame.export import file_stem, take_away
 from wordlm.ui.frame.glossary import explain
 from wordlm.ui.frame.shell import PageEnds
@@ -72,7 +72,7 @@ OF_ANY_MODEL = {engine.name: engine for engine in (TorchEngine, CachedTorchEngin
 
 def choose_engine() -> str:
     """Let the visitor choose what runs the model."""
-    return address.segments(
+    return widgets.segments(
         "engine",
         "Run with",
         help="ONNX Runtime and PyTorch run on the machine of this app, and differ in speed alone. With a cache the "
@@ -83,8 +83,8 @@ def choose_engine() -> str:
 
 def choose_start(prompt: str, vocab: Vocab) -> Start:
     """Let the visitor choose a beginning: the prompt, an authored one, or the opening of a real story."""
-    kinds = address.PARAMETERS["start"].options
-    kind = address.dropdown("start", "Start", kinds if data_is_present() else kinds[:-2])
+    kinds = parameters.PARAMETERS["start"].options
+    kind = widgets.dropdown("start", "Start", kinds if data_is_present() else kinds[:-2])
     if kind not in ("a training story", "a held-out story"):
         text = prompt if kind == "the prompt above" else kind
         return Start(text, [BOS, *typed_words(text, vocab)[1]], vocab)
@@ -95,8 +95,8 @@ def choose_start(prompt: str, vocab: Vocab) -> Start:
         raise PageEnds from error
     stream: StoryStream = corpus.splits["train" if kind == "a training story" else "test"]
     number, length = st.columns(2)
-    story = address.number("story", "Story", high=len(stream.starts) - 1, place=number)
-    words = address.slider("opening", "Words of its opening", place=length)
+    story = widgets.number("story", "Story", high=len(stream.starts) - 1, place=number)
+    words = widgets.slider("opening", "Words of its opening", place=length)
     opening = opening_of(stream, corpus.vocab, int(story) - 1, words)
     text = " ".join(UNKNOWN_MARK if word == SPECIALS[UNK] else word for word in opening.words)
     return Start(text, [BOS, *typed_words(text, vocab)[1]], vocab, opening.continuation)
@@ -105,16 +105,16 @@ def choose_start(prompt: str, vocab: Vocab) -> Start:
 def choose_decoding() -> Decoding:
     """Let the visitor choose how words are chosen."""
     with st.container(key="decoding", horizontal=True, vertical_alignment="bottom"):
-        limit = address.slider("limit", "New words, at most")
-        temperature = address.slider(
+        limit = widgets.slider("limit", "New words, at most")
+        temperature = widgets.slider(
             "temperature",
             "Temperature",
             help="0 always takes the likeliest word (greedy). 1 draws from the model's own probabilities.",
         )
-        top_k = address.number("top_k", "Top k (0: all)")
-        top_p = address.slider("top_p", "Top p")
-        seed = address.number("draw_seed", "Seed of the draws")
-        unknown = address.toggle("unknown", "Allow <UNK\\>")
+        top_k = widgets.number("top_k", "Top k (0: all)")
+        top_p = widgets.slider("top_p", "Top p")
+        seed = widgets.number("draw_seed", "Seed of the draws")
+        unknown = widgets.toggle("unknown", "Allow <UNK\\>")
     explain(
         "The start mark and padding are never chosen, `<UNK>` only if allowed. What top k and top p leave is scaled up "
         "to 1 for the draw; the probabilities shown are the model's own, before all of that."
@@ -125,9 +125,9 @@ def choose_decoding() -> Decoding:
 def choose_models(default: Checkpoint, engine: str) -> list[str]:
     """Let the visitor choose the models that write side by side; they read the same ids."""
     beside = one_for_each_heads(models_beside(default), default.choice)
-    offered = beside if engine in OF_ANY_MODEL else list(address.PARAMETERS["browser_model"].options)
+    offered = beside if engine in OF_ANY_MODEL else list(parameters.PARAMETERS["browser_model"].options)
     first = default.choice if default.choice in offered else "4"
-    chosen = address.pills(
+    chosen = widgets.pills(
         "writers",
         "Models that write, side by side: a number of heads, or the MLP (no attention)",
         offered,

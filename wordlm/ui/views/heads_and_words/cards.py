@@ -15,7 +15,7 @@ from wordlm.ui.drawing.charts import MENU, beside_even, head_hue
 from wordlm.ui.drawing.figure import PlainFigure
 from wordlm.ui.drawing.sentences import counted
 from wordlm.ui.drawing.tables import number_table
-from wordlm.ui.frame import address, controls
+from wordlm.ui.frame import controls, widgets
 from wordlm.ui.frame.export import Collected
 from wordlm.ui.frame.glossary import explain, say
 from wordlm.ui.state.resources import (
@@ -37,7 +37,7 @@ WHY_NO_INDUCTION = (
 
 def choose_texts(chosen: Checkpoint) -> tuple[str, Profile]:
     """Let the visitor choose the texts; return them and what the heads do over them."""
-    texts = address.segments(
+    texts = widgets.segments(
         "over",
         "Over",
         profiled_texts(chosen),
@@ -228,8 +228,8 @@ def state_hypothesis(chosen: Checkpoint) -> tuple[int, str]:
     """Let the visitor say which head looks at what; return the head, from 0, and one of `TARGETS`."""
     with st.container(key="hypothesis", horizontal=True, vertical_alignment="bottom"):
         heads = controls.numbered(chosen.heads)
-        head = int(address.segments("head", "Head", heads)) - 1 if len(heads) > 1 else 0
-        return head, address.dropdown("looks_at", "looks at", width=320)
+        head = int(widgets.segments("head", "Head", heads)) - 1 if len(heads) > 1 else 0
+        return head, widgets.dropdown("looks_at", "looks at", width=320)
 
 
 def answer(seen: Profile, own: Profile | None, texts: str, head: int, target: str) -> None:

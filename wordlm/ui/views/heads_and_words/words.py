@@ -19,13 +19,13 @@ from wordlm.text import SPECIALS, Vocab, tokenize
 from wordlm.ui.drawing import charts, tables
 from wordlm.ui.drawing.escape import for_markdown, word_html
 from wordlm.ui.drawing.figure import PlainFigure
-from wordlm.ui.frame import address, numbers_behind
+from wordlm.ui.frame import numbers_behind, parameters, widgets
 from wordlm.ui.frame.controls import Choice
 from wordlm.ui.frame.export import Collected
 from wordlm.ui.frame.glossary import explain, say
 from wordlm.ui.state.resources import Checkpoint, embeddings_of, kept, map_of, vocabulary_of
 
-ADDED, AS_READ = address.PARAMETERS["vectors"].options
+ADDED, AS_READ = parameters.PARAMETERS["vectors"].options
 NEIGHBOURS, FEWEST = 10, 3
 
 
@@ -35,7 +35,7 @@ def choose(choice: Choice) -> tuple[int, bool]:
     known = embeddings_of(chosen, added=True) is not None
     with st.container(key="words_shown", horizontal=True, vertical_alignment="bottom"):
         word = _word(choice)
-        form = address.segments("vectors", "Its vector", (ADDED, AS_READ) if known else (AS_READ,))
+        form = widgets.segments("vectors", "Its vector", (ADDED, AS_READ) if known else (AS_READ,))
     if known:
         share = length(embeddings_of(chosen, added=True).words) / length(embeddings_of(chosen, added=False).words)
         explain(
@@ -52,7 +52,7 @@ def _word(choice: Choice) -> int:
     vocab = vocabulary_of(choice.checkpoint)
     known = [id_ for id_ in choice.word_ids if id_ >= len(SPECIALS)]
     word = known[-1] if known else len(SPECIALS)
-    tokens = tokenize(address.field("near", "Word", placeholder=vocab.itos[word], live=True, width=320))
+    tokens = tokenize(widgets.field("near", "Word", placeholder=vocab.itos[word], live=True, width=320))
     if not tokens:
         return word
     (id_,) = vocab.encode(tokens[:1])

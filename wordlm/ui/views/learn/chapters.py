@@ -21,7 +21,7 @@ from wordlm.ui.drawing.charts import head_hue
 from wordlm.ui.drawing.escape import as_sentence, for_markdown
 from wordlm.ui.drawing.sentences import FORWARD, see_for_yourself
 from wordlm.ui.drawing.tables import number_table, text_table
-from wordlm.ui.frame import address
+from wordlm.ui.frame import widgets
 from wordlm.ui.frame.controls import Choice
 from wordlm.ui.frame.glossary import explain, say
 from wordlm.ui.frame.numbers_behind import in_numbers, picture_over_numbers
@@ -74,8 +74,8 @@ def bottleneck(choice: Choice) -> None:
         "weights."
     )
     left, right = st.columns(2)
-    first = address.slider("wish_subject", f"Wish to see {subject}, in points of score", place=left)
-    second = address.slider("wish_object", f"Wish to see {object_}, in points of score", place=right)
+    first = widgets.slider("wish_subject", f"Wish to see {subject}, in points of score", place=left)
+    second = widgets.slider("wish_object", f"Wish to see {object_}, in points of score", place=right)
     rows = course.two_wishes(first, second)
     short_names = rows.rename(index=lambda name: name.replace("two heads, ", "two: "))
     picture_over_numbers(
@@ -103,8 +103,8 @@ def split(choice: Choice) -> None:
         "again."
     )
     left, right = st.columns(2)
-    width = address.stops("course_width", "Width", place=left)
-    heads = address.slider("course_heads", "Heads", place=right)
+    width = widgets.stops("course_width", "Width", place=left)
+    heads = widgets.slider("course_heads", "Heads", place=right)
     try:
         each = head_width(width, heads)
     except ValueError as error:
@@ -231,9 +231,9 @@ def one_vector(choice: Choice) -> None:
         "of its own that reads all of it. Edit the numbers."
     )
     try:
-        vector = course.parse_matrix(address.field("course_x", "The vector x: four numbers"), 1, 4)[0]
+        vector = course.parse_matrix(widgets.field("course_x", "The vector x: four numbers"), 1, 4)[0]
         matrices = course.parse_matrix(
-            address.area("course_projections", "The projections: two lines of four numbers for head 1, two for head 2"),
+            widgets.area("course_projections", "The projections: two lines of four numbers for head 1, two for head 2"),
             4,
             4,
         )
@@ -259,7 +259,7 @@ def two_patterns(choice: Choice) -> None:
         "here, so the query alone makes the pattern."
     )
 
-    swapped = address.toggle("swapped", "Swap the two queries")
+    swapped = widgets.toggle("swapped", "Swap the two queries")
     queries = course.TRIO_QUERIES[::-1] if swapped else course.TRIO_QUERIES
     rows = course.trio_weights(queries)
     said = [f"head {h + 1}: query ({short(q[0])}, {short(q[1])})" for h, q in enumerate(queries)]
@@ -300,8 +300,8 @@ def message(choice: Choice) -> None:
         alt="The spread of random dot products and of scores, which are scaled, against the width",
     )
     left, right = st.columns(2)
-    width = address.stops("scale_width", "Width of the head", place=left)
-    scaled = address.toggle("scale_on", "Divide by the root of the width", place=right)
+    width = widgets.stops("scale_width", "Width of the head", place=left)
+    scaled = widgets.toggle("scale_on", "Divide by the root of the width", place=right)
     drawn = course.score_spread(width, scaled)
     say(
         "Queries and keys are random here. The spread of their dot products grows with the width, as its root. "
@@ -315,7 +315,7 @@ def message(choice: Choice) -> None:
         "that is near 0, the softmax is saturating."
     )
     st.markdown("**Why minus infinity, and why before the softmax?**")
-    way = address.segments("mask_way", "Hide later keys")
+    way = widgets.segments("mask_way", "Hide later keys")
     scores = np.array([[1.0, 2.0, 0.5], [0.5, 1.0, 2.0], [1.0, 0.0, 1.5]])
     weights = course.masked_rows(scores, way)
     explain("The scores, and the weights that they become. Row = query, column = key.")
@@ -418,7 +418,7 @@ def not_modules(choice: Choice) -> None:
         "Show random words twice over: A B … A B. A head that copies would look from the second A at the first B, and "
         "the second showing would hardly surprise the model."
     )
-    draw = address.slider("induction_seed", "Seed of the random words")
+    draw = widgets.slider("induction_seed", "Seed of the random words")
     found = _induction(chosen, draw)
     table = pd.DataFrame({"head": range(1, len(found.scores) + 1), "induction score": found.scores})
     picture_over_numbers(
@@ -486,12 +486,12 @@ def cost(choice: Choice) -> None:
         "model writes, it keeps keys and values in a key-value cache. Heads can share them: in groups, or all one set."
     )
     columns = st.columns(3)
-    length = address.stops("cost_length", "Length in tokens", place=columns[0])
-    width = address.stops("cost_width", "Width", place=columns[1])
-    heads = address.stops("cost_heads", "Heads", place=columns[2])
-    groups = address.stops("cost_groups", "Groups of heads", place=columns[0])
-    precision = address.stops("cost_precision", "Bytes a number", place=columns[1])
-    layers = address.slider("cost_layers", "Layers", place=columns[2])
+    length = widgets.stops("cost_length", "Length in tokens", place=columns[0])
+    width = widgets.stops("cost_width", "Width", place=columns[1])
+    heads = widgets.stops("cost_heads", "Heads", place=columns[2])
+    groups = widgets.stops("cost_groups", "Groups of heads", place=columns[0])
+    precision = widgets.stops("cost_precision", "Bytes a number", place=columns[1])
+    layers = widgets.slider("cost_layers", "Layers", place=columns[2])
     try:
         table = course.cost_table(length, width, heads, groups, precision, layers)
     except ValueError as error:
@@ -556,8 +556,8 @@ def reading_a_loss(choice: Choice) -> None:
         "A model gives the word that comes a probability p. Its loss is −ln p, the surprisal. The mean over many words "
         "is the cross-entropy, and its exponential the perplexity."
     )
-    first = address.slider("loss_first", "Probability of the first word")
-    second = address.slider("loss_second", "Probability of the second word")
+    first = widgets.slider("loss_first", "Probability of the first word")
+    second = widgets.slider("loss_second", "Probability of the second word")
     losses = losses_of_probabilities([first, second])
     mean = float(losses.mean())
     say(
