@@ -349,7 +349,7 @@ def test_of_a_pasted_text_and_an_upload_the_page_says_which_is_learned(open_trai
 
 
 def test_a_pasted_text_that_is_too_long_is_refused(open_train, monkeypatch):
-    monkeypatch.setattr("wordlm.ui.views.train.LONGEST_TEXT", 100)
+    monkeypatch.setattr("wordlm.ui.views.train.stories.LONGEST_TEXT", 100)
     screen = paste(open_train(learn_from="a text of mine"), PARAGRAPHS)
     assert "The pasted text has 0.0 MB, at most 5 MB can be learned from." in screen.text.replace("\\", "")
 

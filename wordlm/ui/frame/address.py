@@ -17,8 +17,6 @@ from wordlm.ui.frame.parameters import PARAMETERS, Several, as_text
 
 LONGEST_TEXT = 2000
 """Characters of a text in an address; servers refuse addresses of some 10,000 or more."""
-
-
 VIEW, _LINK, DRAWN, SEEN, _PAGE, _ARRIVED = "view", "link", "drawn", "seen", "page", "arrived"
 
 

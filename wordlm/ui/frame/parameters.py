@@ -19,8 +19,6 @@ from wordlm.ui.state.resources import MODELS
 
 LAST, LARGEST = "the last word", "the one looked at most"
 """What moves with the typing, and stands for no word of its own."""
-
-
 SETS = "_sets"
 """Ends the key of a control that sets a part of another parameter: how many keys and values a model's heads share."""
 
@@ -97,14 +95,8 @@ class Text:
 
 
 _POWERS = tuple(2**k for k in range(6, 18))
-
-
 _SHARED_OUT = (1, 2, 4, 8, 16, 32, 64)
-
-
 _TRAIN = TrainConfig()
-
-
 TABLES = (
     "weight",  # Explore
     *("surprisal", "blend", "distances", *(f"likeness_{seed}" for seed in SEEDS[1:])),  # Compare

@@ -11,16 +11,7 @@ import streamlit as st
 from wordlm.ablation import next_word_effect
 from wordlm.arithmetic import WeightSteps
 from wordlm.head_measures import head_measures
-from wordlm.inspection import (
-    Inspection,
-    Rows,
-    inspect_ids,
-    next_words,
-    rows_of,
-    shape_table,
-    token_table,
-    weight_table,
-)
+from wordlm.inspection import Inspection, Rows, inspect_ids, next_words, rows_of, shape_table, token_table, weight_table
 from wordlm.models import CausalAttentionLM
 from wordlm.numbers import count, written
 from wordlm.starts import Example

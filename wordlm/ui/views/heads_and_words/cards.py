@@ -18,14 +18,7 @@ from wordlm.ui.drawing.tables import number_table
 from wordlm.ui.frame import controls, widgets
 from wordlm.ui.frame.export import Collected
 from wordlm.ui.frame.glossary import explain, say
-from wordlm.ui.state.resources import (
-    Checkpoint,
-    ablation_of,
-    checkpoint,
-    likeness_of,
-    profile_over,
-    profiled_texts,
-)
+from wordlm.ui.state.resources import Checkpoint, ablation_of, checkpoint, likeness_of, profile_over, profiled_texts
 
 INDUCTION = "the word after the same word earlier"
 WHY_NO_INDUCTION = (
