@@ -55,7 +55,7 @@ if heads:
         drawn,
         panes,
         look,
-        lambda came: controls.choose_in_picture(prompt, {k: v for k, v in came.items() if k != "head"}),
+        partial(controls.choose_in_picture, but=("head", "off")),
         words=words.head(8),
         compared=True,
     )

@@ -3,7 +3,6 @@ from wordlm.ui.frame.shell import inside_app
 inside_app()
 
 from functools import cache, partial
-from typing import Any
 
 import streamlit as st
 
@@ -44,11 +43,6 @@ look = controls.look_at(reading, query, key, head, large=presenting)
 as_squares = has_heads and look.form != "model"  # otherwise the browser draws, and says at every key what is seen
 one_reading = as_squares and presenting and address.held("one_reading")
 
-
-def pressed(came: dict[str, Any]) -> None:
-    controls.choose_in_picture(prompt, came)
-
-
 if as_squares:
     view.say_what_is_seen(inspection, reading, words(), off)
 elif not has_heads:
@@ -68,9 +62,11 @@ with picture:
     if as_squares:
         rows = rows_drawn_of(chosen, prompt)
         whole = inspection_of(chosen, prompt.ids) if one_reading else None
-        view.draw_squares(prompt, rows, inspection, whole, off, look, words(), pressed)
+        view.draw_squares(prompt, rows, inspection, whole, off, look, words(), controls.choose_in_picture)
     else:
-        view.draw_whole_model(choice, look, pressed, off, expected, inspection.weights[:, -1] if has_heads else None)
+        view.draw_whole_model(
+            choice, look, controls.choose_in_picture, off, expected, inspection.weights[:, -1] if has_heads else None
+        )
 if has_heads and not presenting:
     with checks:
         drawn = view.difference_drawn(rows, inspection, whole, query) if as_squares else None

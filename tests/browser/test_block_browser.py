@@ -221,7 +221,7 @@ def test_the_mlp_has_its_own_picture_without_heads(page, server, bundled, vocab)
 def test_a_browser_that_cannot_fetch_the_model_says_so_and_the_servers_pictures_remain(page, server):
     page.route("**/media/*.bin", lambda route: route.abort())
     page.goto(f"{server}/?form=model")
-    expect(page.locator(".sentence")).to_contain_text("read the model itself (the server could not be reached)")
+    expect(page.locator(".notice")).to_contain_text("read the model itself (the server could not be reached)")
     page.get_by_role("button", name="cells", exact=True).press("Enter")
     expect(page.locator(".square canvas").first).to_be_visible()
 

@@ -119,7 +119,7 @@ def test_on_a_projector_labels_are_large_keys_choose_the_head_and_the_frame_is_a
         "(all) => all.map((e) => parseFloat(getComputedStyle(e).fontSize))"
     )
     assert min(sizes) >= 20
-    page.keyboard.press("3")
+    page.keyboard.press("c")
     expect(answer(page)).to_contain_text("head 3: 7 · hat looks at")
     page.get_by_role("button", name="Leave the projection").click()
     expect(prompt_box(page)).to_be_visible()

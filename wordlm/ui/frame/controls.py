@@ -11,6 +11,7 @@ from streamlit.delta_generator import DeltaGenerator
 from wordlm.models import parameter_count
 from wordlm.numbers import count
 from wordlm.text import UNK, EncodedPrompt, Vocab, encode_prompt, tokenize, typed_words
+from wordlm.ui.browser.carrying.messages import Chosen, Place
 from wordlm.ui.browser.pictures.heads import Look
 from wordlm.ui.drawing.escape import for_markdown
 from wordlm.ui.frame import address, widgets
@@ -240,24 +241,23 @@ def choose_two_heads(a: Checkpoint, b: Checkpoint) -> tuple[int, int]:
     return chosen[0], chosen[1]
 
 
-def choose_in_picture(prompt: EncodedPrompt, came: dict[str, Any]) -> None:
-    """Choose what was pressed in the heads' picture. Call it from a callback; `came` is what the browser sent."""
-    if (place := came.get("query")) in range(len(prompt.ids)):
-        pick_query(prompt, place)
-    if (key := came.get("key")) in range(len(prompt.ids)):
-        st.session_state["key_position"] = prompt.positions[key]
-        address.choose("key", prompt.labels[key])
-    if isinstance(head := came.get("head"), int):
-        address.choose("head", str(head + 1))
-    if isinstance(head := came.get("toggled"), int):
-        address.choose("without", sorted({*address.chosen("without")} ^ {str(head + 1)}))
-    if isinstance(text := came.get("prompt"), str):
-        address.choose("prompt", text)
-    for name in ("form", "scale", "first", "beside", "word"):
-        if isinstance(value := came.get(name), str):
-            address.choose(name, value)
-            if name == "word":
-                address.choose("tab", "Next words")
+def choose_in_picture(said: Chosen, *, but: Collection[str] = ()) -> None:
+    """Choose what a picture says is chosen in it, `but` for what is no choice of its page. Call it from a callback."""
+    came = {name: value for name, value in said.items() if name not in but}
+    for name, moving in (("query", LAST), ("key", LARGEST)):
+        if name in came:
+            place: Place | None = came[name]
+            st.session_state[f"{name}_position"] = None if place is None else place["position"]
+            address.choose(name, moving if place is None else place["label"])
+    if "head" in came:
+        address.choose("head", str(came["head"] + 1))
+    if "off" in came:
+        address.choose("without", [str(head + 1) for head in sorted(came["off"])])
+    for name in ("form", "scale", "first", "beside", "prompt", "word"):
+        if came.get(name) is not None:
+            address.choose(name, came[name])
+    if came.get("word") is not None:
+        address.choose("tab", "Next words")
     if came.get("made"):
         address.choose("tab", "One weight")
 
@@ -319,13 +319,3 @@ def choose_word(vocab: Vocab, likeliest: int) -> int:
         st.warning(f"{for_markdown(tokens[0])} is not among the 4,000 words, so the model can never say it.")
         return likeliest
     return id_
-
-
-def pick_query(prompt: EncodedPrompt, place: int) -> None:
-    """Choose the query at index `place`, as a press on a word does. Call it from a callback."""
-    last = place == len(prompt.ids) - 1
-    st.session_state["query_position"] = None if last else prompt.positions[place]
-    address.choose("query", LAST if last else prompt.labels[place])
-    # The key is chosen anew for another word.
-    st.session_state["key_position"] = None
-    address.choose("key", LARGEST)

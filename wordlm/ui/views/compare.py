@@ -1,7 +1,6 @@
 """What the Compare page draws: a head of each of two models, their difference, and heads matched across seeds."""
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,6 +14,7 @@ from wordlm.numbers import signed, written
 from wordlm.results import mean_interval, paired_differences
 from wordlm.scoring import score_words
 from wordlm.text import EncodedPrompt
+from wordlm.ui.browser.carrying.messages import Chosen
 from wordlm.ui.browser.pictures.heads import Look, Pane, heads_picture, panes_of
 from wordlm.ui.drawing import charts
 from wordlm.ui.drawing.charts import head_hue
@@ -81,10 +81,9 @@ def one_and_four(prompt: EncodedPrompt, one: np.ndarray, four: np.ndarray, look:
     panes = [Pane("one head", HUES[1]), *panes_of(len(four)), Pane("mean of the four", MEAN_HUE)]
     pane = int(address.held("pane")) - 1
 
-    def chosen(came: dict[str, Any]) -> None:
-        if isinstance(place := came.pop("head", None), int):
-            address.choose("pane", str(place + 1))
-        controls.choose_in_picture(prompt, came)
+    def chosen(said: Chosen) -> None:
+        address.choose("pane", str(said["head"] + 1))
+        controls.choose_in_picture(said, but=("head", "off"))
 
     rows = np.concatenate([one[None], four, four.mean(0, keepdims=True)])
     heads_picture(prompt, rows, panes, replace(look, head=pane), chosen, key="blend")

@@ -2,7 +2,6 @@
 
 import html
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,6 +15,7 @@ from wordlm.models import CausalAttentionLM
 from wordlm.numbers import count, written
 from wordlm.starts import Example
 from wordlm.text import EncodedPrompt, Vocab
+from wordlm.ui.browser.carrying.messages import Chosen
 from wordlm.ui.browser.pictures.block import block_picture, material_of
 from wordlm.ui.browser.pictures.heads import Look, heads_picture, panes_of, without_heads
 from wordlm.ui.browser.pictures.squares import squares_svg
@@ -78,7 +78,7 @@ def draw_squares(
     off: tuple[int, ...],
     look: Look,
     words: pd.DataFrame,
-    on_chosen: Callable[[dict[str, Any]], None],
+    on_said: Callable[[Chosen], None],
 ) -> None:
     """Draw where each head looks as cells or lines: the `rows`, or of one reading of the prompt, `whole`.
 
@@ -90,7 +90,7 @@ def draw_squares(
         rows.weights if whole is None else whole.weights,
         panes_of(len(seen.weights), off),
         look,
-        on_chosen,
+        on_said,
         words=words.head(NAMED),
         scores=seen.scores[:, -1, first:] if whole is None else whole.scores[:, look.query, : look.query + 1],
         beyond=rows.beyond[:, look.query],
@@ -116,7 +116,7 @@ def squares_alone(
 def draw_whole_model(
     choice: controls.Choice,
     look: Look,
-    on_chosen: Callable[[dict[str, Any]], None],
+    on_said: Callable[[Chosen], None],
     off: tuple[int, ...],
     probabilities: np.ndarray,
     weights: np.ndarray | None,
@@ -128,7 +128,7 @@ def draw_whole_model(
         choice.text,
         choice.prompt,
         look,
-        on_chosen,
+        on_said,
         off=off,
         weights=weights,
         probabilities=probabilities,

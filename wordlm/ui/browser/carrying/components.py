@@ -10,8 +10,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import streamlit as st
 from streamlit import runtime
+
+from wordlm.ui.browser.carrying.messages import Chosen, OfferedFile, Said
 
 _HERE = Path(__file__)
 _PICTURE_STYLE = _HERE.with_name("picture.css")
@@ -20,7 +23,8 @@ _PICTURE_STYLE = _HERE.with_name("picture.css")
 def fetched_component(path: Path) -> Callable:
     """Register a component: a `div` of the class `path.stem`, and the script at `path`, which `loader.js` fetches.
 
-    Its style sheet stands beside the script.
+    Its style sheet stands beside the script. What is returned draws it: `draw(key, data, on_said)` with what the
+    picture is to show; `on_said` is called with what the visitor chose in it, before the page is run for it.
     """
     name = path.stem
     sheets = "\n".join(sheet.read_text(encoding="utf-8") for sheet in (_PICTURE_STYLE, path.with_suffix(".css")))
@@ -28,15 +32,33 @@ def fetched_component(path: Path) -> Callable:
         name, html=f'<div class="{name}" data-picture></div>', css=sheets, js=module(_HERE.with_name("loader.js"))
     )
 
-    def draw(key: str, data: dict[str, Any], on_chosen_change: Callable[[], None]) -> None:
+    def draw(key: str, data: dict[str, Any], on_said: Callable[[Chosen], None]) -> None:
+        heard = f"{key}_heard"
+
+        def hear() -> bool:
+            came = st.session_state[key].chosen
+            if came is None or (said := checked(came)) is None or said["at"] <= st.session_state.get(heard, 0):
+                return False
+            st.session_state[heard] = said["at"]
+            on_said(said)
+            return True
+
         # Streamlit looks for data frames among the first level of what is sent, so there is little there.
-        mounted(
-            key=key,
-            data={"script": offered(*script(path), f"the script {name}", "text/javascript"), "picture": data},
-            on_chosen_change=on_chosen_change,
-        )
+        picture = {"heard": st.session_state.get(heard, 0), **data}
+        file = offered(*script(path), f"the script {name}", "text/javascript")
+        mounted(key=key, data={"script": file, "picture": picture}, on_chosen_change=hear)
+        if hear():  # of a session that began with this message, which knew of no one to call
+            st.rerun()
 
     return draw
+
+
+def checked(came: object) -> Said | None:
+    """Return what the browser said, if it is what our scripts say."""
+    try:
+        return msgspec.convert(dict(came), Said)
+    except (msgspec.ValidationError, TypeError, ValueError):
+        return None
 
 
 @cache
@@ -71,13 +93,15 @@ def module(path: Path) -> str:
     return "\n".join(found.values())
 
 
-def offered(content: bytes, digest: str, place: str, kind: str = "application/octet-stream") -> dict[str, Any]:
-    """Let the browser fetch bytes as it fetches a picture; return where, and their digest, under which it keeps them.
+def offered(
+    content: bytes, digest: str, place: str, kind: str = "application/octet-stream", *, keep: bool = True
+) -> OfferedFile:
+    """Let the browser fetch bytes as it fetches a picture, and keep them under their digest if it is to.
 
     Through the websocket they would hold up everything else, and could show no progress. `place` names what they are
     for on the page, `kind` is their media type.
     """
-    if not runtime.exists():  # the page is drawn for a test
-        return {"url": "", "digest": digest, "bytes": len(content)}
-    url = runtime.get_instance().media_file_mgr.add(content, kind, place)
-    return {"url": url, "digest": digest, "bytes": len(content)}
+    url = ""
+    if runtime.exists():  # otherwise the page is drawn for a test
+        url = runtime.get_instance().media_file_mgr.add(content, kind, place)
+    return {"url": url, "digest": digest, "bytes": len(content), "keep": keep}

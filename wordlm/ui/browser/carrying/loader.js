@@ -24,6 +24,7 @@ export default function (component) {
 }
 
 async function load({ url, digest, bytes }) {
-  const source = await keptBytes(`/script/${digest}`, () => fetchBytes(serverAddress() + url, bytes, () => {}));
+  const file = { name: `/script/${digest}`, bytes, digest };
+  const source = await keptBytes(file, () => fetchBytes(serverAddress() + url, bytes, () => {}));
   return import(URL.createObjectURL(new Blob([source], { type: "text/javascript" })));
 }

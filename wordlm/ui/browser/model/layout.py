@@ -13,9 +13,10 @@ from typing import Any
 
 from wordlm.models import LanguageModel, variant_of
 from wordlm.text import CONTROLS, MARKS, PLAIN
+from wordlm.ui.browser.carrying.messages import Layout
 
 
-def layout_of(model: LanguageModel) -> dict[str, Any]:
+def layout_of(model: LanguageModel) -> Layout:
     """Return what `readModel` needs beside the bytes: sizes, and `arrays`, name to [offset in floats, *shape]."""
     arrays, offset = {}, 0
     for name, tensor in model.state_dict().items():

@@ -8,7 +8,6 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import streamlit as st
@@ -16,6 +15,7 @@ import streamlit as st
 from wordlm.checkpoints import parameter_bytes
 from wordlm.text import EncodedPrompt, Vocab
 from wordlm.ui.browser.carrying.components import fetched_component, named, offered
+from wordlm.ui.browser.carrying.messages import BlockData, Chosen, Layout, OfferedModel, Place
 from wordlm.ui.browser.model.layout import layout_of, tokenizer_tables
 from wordlm.ui.browser.pictures.heads import Look
 from wordlm.ui.drawing.charts import head_hue
@@ -34,8 +34,10 @@ class Material:
     """`parameter_bytes`."""
     digest: str
     """Their SHA-256, under which the browser keeps them."""
-    layout: dict[str, Any]
+    layout: Layout
     vocab: Vocab
+    keep: bool
+    """Whether the browser keeps them beyond the visit."""
 
 
 def block_picture(
@@ -43,50 +45,52 @@ def block_picture(
     text: str,
     prompt: EncodedPrompt,
     look: Look,
-    on_chosen: Callable[[dict[str, Any]], None],
+    on_said: Callable[[Chosen], None],
     *,
     off: tuple[int, ...] = (),
     weights: np.ndarray | None = None,
     probabilities: np.ndarray | None = None,
     others: Sequence[Checkpoint] = (),
     beside: str = "",
+    follows: bool = True,
     forms: bool = False,
     welcome: bool = False,
 ) -> None:
-    """Draw a model, or two of them, reading `text`; a press calls `on_chosen` with what it chooses.
+    """Draw a model, or two of them, reading `text`; a press calls `on_said` with all that is chosen then.
 
     The server's own numbers of the first model, for the query's reading, are `weights` (H, n) and `probabilities` (V,),
-    where it has them. Of `others`, which may stand beside the first one, `beside` is chosen. With `forms` the picture
-    can be exchanged for cells or lines. On a first visit, a `welcome`, the steps play by themselves.
+    where it has them. Of `others`, which may stand beside the first one, `beside` is chosen. The picture `follows` the
+    prompt box unless it is of another text. With `forms` it can be exchanged for cells or lines. On a first visit, a
+    `welcome`, the steps play by themselves.
     """
     last = look.query == len(prompt.ids) - 1
+    query: Place = {"label": prompt.labels[look.query], "position": prompt.positions[look.query]}
     likeliest = () if probabilities is None else np.argsort(-probabilities, kind="stable")[:_CONFIRMED]
-    data = {
+    data: BlockData = {
+        "chosen": {
+            "query": None if last else query,
+            "head": look.head,
+            "off": list(off),
+            "form": "model",
+            "beside": beside,
+        },
         "text": text,
-        "position": None if last else prompt.positions[look.query],
-        "head": look.head,
-        "off": list(off),
+        "follows": follows,
         "models": [_offered(one) for one in models],
-        "others": [[one.choice, one.title] for one in others],
-        "beside": beside,
+        "others": [(one.choice, one.title) for one in others],
         "forms": forms,
         "welcome": welcome,
         "large": look.large,
         "hues": [head_hue(number) for number in range(max(one.layout["heads"] or 1 for one in models))],
         "confirm": {
             "text": text,
-            "position": prompt.positions[look.query],
+            "position": query["position"],
             "off": list(off),
-            "words": [[int(word), float(probabilities[word])] for word in likeliest],
+            "words": [(int(word), float(probabilities[word])) for word in likeliest],
             "weights": None if weights is None else np.round(weights, 6).ravel().tolist(),
         },
     }
-
-    def chosen() -> None:
-        if (came := st.session_state["block"].chosen) is not None:
-            on_chosen(dict(came))
-
-    _registered()(key="block", data=data, on_chosen_change=chosen)
+    _registered()("block", data, on_said)
 
 
 @st.cache_resource(show_spinner=False)
@@ -96,22 +100,23 @@ def _registered() -> Callable:
 
 @kept(16)
 def material_of(chosen: Checkpoint) -> Material:
-    """Return what the browser needs to read with a checkpoint."""
+    """Return what the browser needs to read with a checkpoint; it keeps the bundled ones, never a visitor's own."""
     model = model_of(chosen)
-    return material(chosen.title, parameter_bytes(model), layout_of(model), vocabulary_of(chosen))
+    layout = layout_of(model)
+    return material(chosen.title, parameter_bytes(model), layout, vocabulary_of(chosen), keep=not chosen.is_own)
 
 
-def material(title: str, parameters: bytes, layout: dict[str, Any], vocab: Vocab) -> Material:
+def material(title: str, parameters: bytes, layout: Layout, vocab: Vocab, *, keep: bool = False) -> Material:
     """Return what the browser needs to read with a model of these parameters."""
-    return Material(title, parameters, hashlib.sha256(parameters).hexdigest(), layout, vocab)
+    return Material(title, parameters, hashlib.sha256(parameters).hexdigest(), layout, vocab, keep)
 
 
-def _offered(one: Material) -> dict[str, Any]:
+def _offered(one: Material) -> OfferedModel:
     return {
         "title": one.title,
+        "weights": offered(one.parameters, one.digest, f"the weights of {one.title}", keep=one.keep),
         "layout": one.layout,
-        **offered(one.parameters, one.digest, f"the weights of {one.title}"),
-        "vocabulary": offered(*_words(one.vocab), "the vocabulary"),
+        "vocabulary": offered(*_words(one.vocab), f"the vocabulary of {one.title}", keep=one.keep),
     }
 
 

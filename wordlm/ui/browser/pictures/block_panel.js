@@ -1,18 +1,50 @@
 // What opens below the picture: one matrix in large, or who made a word likely.
 
+import { furthestFromZero } from "./block_cells.js";
 import { HUES, channels, element, number, signedNumber } from "./drawing.js";
 import { matrix, quoted } from "./block_stages.js";
 import { reading, shareDifference, shares } from "../model/forward.js";
 
-/** Return a matrix in large; the cell under the pointer or the arrow keys says what it is and what it was made from. */
-export function matrixPanel(view, { name, head, key }, { width, hues, close }) {
+/**
+ * Return a matrix in large. The chosen cell, `stage.cell`, says what it is and what it was made from; `choose` is called
+ * with the [row, column] of another, under the pointer or by the arrow keys.
+ */
+export function matrixPanel(view, { name, head, key, cell: chosen }, { width, hues, close, choose }) {
   const one = matrix(view, name, head, key);
   const long = one.rows === 1 && one.columns > 64; // a long row is broken into lines of 64
   const columns = long ? 64 : one.columns, rows = long ? Math.ceil(one.columns / 64) : one.rows;
   const labels = long ? Array.from({ length: rows }, (_, row) => `from ${64 * row + 1}`) : one.rowNames;
   const side = 92;
   const cell = { width: Math.min(26, Math.max(3, (width - side - 8) / columns)), height: rows > 24 ? 11 : 17 };
-  const ratio = window.devicePixelRatio || 1;
+  const at = (row, column) => (long ? [0, 64 * row + column] : [row, column]);
+  const [row, column] = chosen && chosen[0] < rows && chosen[1] < columns ? chosen : [Math.max(0, rows - 1), 0];
+  const canvas = largeCells(view, one, { rows, columns, cell, at, hues, chosen: [row, column] });
+  const offer = (r, c) => { if (r >= 0 && c >= 0 && r < rows && c < columns) choose([r, c]); };
+  canvas.onpointermove = (event) => offer(Math.floor(event.offsetY / cell.height), Math.floor(event.offsetX / cell.width));
+  canvas.onclick = canvas.onpointermove;
+  canvas.onkeydown = (event) => {
+    const [down, right] = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key] ?? [];
+    if (down === undefined || event.altKey || event.ctrlKey || event.metaKey) return;
+    event.preventDefault();
+    event.stopPropagation();
+    offer(row + down, column + right);
+  };
+  return element("section", { className: "panel", aria: { label: one.title } }, [
+    header(`${one.title} (${one.rows} × ${one.columns})`, close),
+    element("p", { className: "cell-said", textContent: one.say(...at(row, column)), aria: { role: "status" } }),
+    element("div", { className: "large" }, [
+      element("div", { className: "row-names", style: { width: `${side}px` }, aria: { hidden: true } },
+        labels.map((label) => element("bdi", { textContent: label, style: { height: `${cell.height}px`, fontSize: `${Math.min(12, cell.height)}px` } }))),
+      canvas,
+    ]),
+    one.note ? element("p", { textContent: one.note }) : "",
+    element("p", { className: "dim", textContent: `Hue: above 0. Grey: below 0. The deeper, the further; the deepest is ${number(furthestFromZero(one))} from 0.` }),
+  ]);
+}
+
+/** Return a canvas with the cells of a matrix, the chosen one framed. */
+function largeCells(view, one, { rows, columns, cell, at, hues, chosen }) {
+  const ratio = window.devicePixelRatio || 1, most = furthestFromZero(one);
   const canvas = element("canvas", {
     width: Math.round(columns * cell.width * ratio),
     height: Math.round(rows * cell.height * ratio),
@@ -23,59 +55,22 @@ export function matrixPanel(view, { name, head, key }, { width, hues, close }) {
   });
   const context = canvas.getContext("2d");
   context.scale(ratio, ratio);
-  let most = 1e-9;
-  for (let i = 0; i < one.rows * one.columns; i++) most = Math.max(most, Math.abs(one.values[one.from + i]));
-  const at = (row, column) => (long ? [0, 64 * row + column] : [row, column]);
   const hueOf = (row, column) => {
     if (one.heads === null) return HUES.plain;
     if (one.heads !== "each") return hues[one.heads];
     return hues[one.rows > 1 ? row : Math.floor(column / view.model.messageWidth)];
   };
-  const paint = (chosen) => {
-    context.clearRect(0, 0, columns * cell.width, rows * cell.height);
-    for (let row = 0; row < rows; row++)
-      for (let column = 0; column < columns; column++) {
-        const [r, c] = at(row, column);
-        const value = one.values[one.from + r * one.columns + c];
-        const rgb = channels(value > 0 ? hueOf(r, c) : HUES.below);
-        context.fillStyle = `rgb(${rgb.join(" ")} / ${Math.abs(value) / most})`;
-        context.fillRect(column * cell.width, row * cell.height, cell.width - (cell.width > 5 ? 1 : 0), cell.height - 1);
-      }
-    if (!chosen) return;
-    context.strokeStyle = HUES.query;
-    context.lineWidth = 2;
-    context.strokeRect(chosen[1] * cell.width, chosen[0] * cell.height, cell.width, cell.height);
-  };
-  const line = element("p", { className: "cell-said", aria: { role: "status" } });
-  let chosen = [0, 0];
-  const say = (row, column) => {
-    if (row < 0 || column < 0 || row >= rows || column >= columns) return;
-    chosen = [row, column];
-    paint(chosen);
-    line.textContent = one.say(...at(row, column));
-  };
-  const place = (event) => [Math.floor(event.offsetY / cell.height), Math.floor(event.offsetX / cell.width)];
-  canvas.onpointermove = (event) => say(...place(event));
-  canvas.onclick = canvas.onpointermove;
-  canvas.onkeydown = (event) => {
-    const [down, right] = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key] ?? [];
-    if (down === undefined) return;
-    event.preventDefault();
-    event.stopPropagation();
-    say(chosen[0] + down, chosen[1] + right);
-  };
-  say(Math.max(0, rows - 1), 0);
-  return element("section", { className: "panel", aria: { label: one.title } }, [
-    header(`${one.title} (${one.rows} × ${one.columns})`, close),
-    line,
-    element("div", { className: "large" }, [
-      element("div", { className: "row-names", style: { width: `${side}px` }, aria: { hidden: true } },
-        labels.map((label) => element("bdi", { textContent: label, style: { height: `${cell.height}px`, fontSize: `${Math.min(12, cell.height)}px` } }))),
-      canvas,
-    ]),
-    one.note ? element("p", { textContent: one.note }) : "",
-    element("p", { className: "dim", textContent: `Hue: above 0. Grey: below 0. The deeper, the further; the deepest is ${number(most)} from 0.` }),
-  ]);
+  for (let row = 0; row < rows; row++)
+    for (let column = 0; column < columns; column++) {
+      const [r, c] = at(row, column);
+      const value = one.values[one.from + r * one.columns + c];
+      context.fillStyle = `rgb(${channels(value > 0 ? hueOf(r, c) : HUES.below).join(" ")} / ${Math.abs(value) / most})`;
+      context.fillRect(column * cell.width, row * cell.height, cell.width - (cell.width > 5 ? 1 : 0), cell.height - 1);
+    }
+  context.strokeStyle = HUES.query;
+  context.lineWidth = 2;
+  context.strokeRect(chosen[1] * cell.width, chosen[0] * cell.height, cell.width, cell.height);
+  return canvas;
 }
 
 /**

@@ -14,6 +14,43 @@ export function element(name, properties = {}, children = []) {
   return made;
 }
 
+const LISTENERS = ["onclick", "onchange", "onpointerenter", "onpointerleave", "onpointermove", "onkeydown"];
+
+/**
+ * Make what stands in a place what `children` are, and keep what is there already: an element that is only changed keeps
+ * the focus, a press that has begun, what is open or scrolled in it. Elements that `data.focus` names apart are exchanged.
+ */
+export function redraw(place, children) {
+  const before = Array.from(place.childNodes), focused = place.contains(activeIn(place)) ? activeIn(place).dataset.focus : undefined;
+  const after = children.filter((child) => child !== "").map((child) => (typeof child === "string" ? document.createTextNode(child) : child));
+  for (const [i, node] of after.entries())
+    if (i >= before.length) place.append(node);
+    else change(before[i], node);
+  for (const extra of before.slice(after.length)) extra.remove();
+  if (focused !== undefined && !place.contains(activeIn(place))) place.querySelector(`[data-focus="${CSS.escape(focused)}"]`)?.focus();
+}
+
+const activeIn = (place) => place.getRootNode().activeElement;
+
+function change(old, made) {
+  if (old === made) return;
+  if (old.nodeName !== made.nodeName || old.dataset?.focus !== made.dataset?.focus) return old.replaceWith(made);
+  if (old.nodeType === Node.TEXT_NODE) {
+    if (old.data !== made.data) old.data = made.data;
+    return;
+  }
+  for (const { name } of Array.from(old.attributes)) if (!made.hasAttribute(name) && name !== "open") old.removeAttribute(name);
+  for (const { name, value } of made.attributes) if (old.getAttribute(name) !== value || old.nodeName === "CANVAS") old.setAttribute(name, value);
+  for (const name of LISTENERS) old[name] = made[name];
+  if (old.nodeName === "OPTION") old.selected = made.selected;
+  if (old.nodeName === "CANVAS") old.getContext("2d").drawImage(made, 0, 0); // setting its width has emptied it
+  redraw(old, Array.from(made.childNodes));
+}
+
+/** Return a switch; `press` is called when it is to change. */
+export const switchOf = ({ on, name, title, focus, press }) =>
+  element("button", { type: "button", title, aria: { role: "switch", checked: on, label: name }, data: { focus }, onclick: press });
+
 /** Return an SVG element with these attributes. */
 export function drawn(name, attributes = {}, children = []) {
   const made = document.createElementNS("http://www.w3.org/2000/svg", name);
@@ -39,6 +76,10 @@ export const signedNumber = (value, decimals = 3) => `${value > 0 ? "+" : ""}${n
 
 /** A word without a letter or digit, such as a full stop, is lost in a sentence and in a list unless it is quoted. */
 export const shownWord = (word) => (/[\p{L}\p{N}]/u.test(word) ? word : `“${word}”`);
+
+/** A sentence of ours as nodes: a page translator must leave the model's words, which stand in quotes, as they are. */
+export const told = (sentence) =>
+  sentence.split(/(“[^”]*”)/).map((part) => (part.startsWith("“") ? element("span", { translate: false, textContent: part }) : part));
 
 /** Whether this visitor wants nothing to move. */
 export const isStill = () => matchMedia("(prefers-reduced-motion: reduce)").matches;

@@ -3,7 +3,8 @@
 // wordlm/ui/browser/pictures/squares.py draws the same squares as a file; tests/test_squares.py holds their colours together.
 // Words are written as text, never as markup.
 
-import { HUES, channels, element, shownWord } from "./drawing.js";
+import { Talk } from "../carrying/talk.js";
+import { HUES, channels, element, redraw, shownWord, switchOf } from "./drawing.js";
 
 export const SCALES = {
   root: { name: "square root", share: (w) => Math.sqrt(w), ticks: [0, 0.05, 0.25, 0.5, 1] },
@@ -58,17 +59,13 @@ export function inkOn(tint, background) {
 }
 
 // The number before the word, whatever the direction of the word.
-const label = (word) => element("bdi", { dir: "ltr", textContent: word.label });
+const label = (word) => element("bdi", { dir: "ltr", textContent: word.label, translate: false });
 
 export default function ({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".heads");
-  const weights = unpack(data.rows);
-  const size = rowStart(data.words.length);
-  const row = (head, query) =>
-    shownRow(weights.subarray(head * size + rowStart(query), head * size + rowStart(query + 1)), data.first);
-  const view = { data, root, row, n: data.words.length, choose: (values) => setTriggerValue("chosen", values) };
-  view.largest = largestShown(view);
-  const focused = (root.getRootNode().activeElement ?? document.activeElement)?.dataset?.focus;
+  root.talk ??= new Talk();
+  if (root.talk.hear(data.heard, data.chosen)) setTriggerValue("chosen", root.talk.say({}));
+  const view = viewOf(data, root, (changes) => setTriggerValue("chosen", root.talk.say(changes)));
   const draw = () => {
     measure(view);
     const behind = getComputedStyle(root).getPropertyValue("--st-background-color").trim();
@@ -78,9 +75,8 @@ export default function ({ data, parentElement, setTriggerValue }) {
     const picture = data.form === "lines" ? lines(view) : squares(view);
     const said = element("div", { className: "said" }, [answer(view), controls(view)]);
     const beside = (main) => (words ? element("div", { className: "beside" }, [main, words]) : main);
-    root.replaceChildren(...(view.above ? [beside(row), said, picture] : [row, said, beside(picture)]), legend(view));
+    redraw(root, [...(view.above ? [beside(row), said, picture] : [row, said, beside(picture)]), legend(view)]);
     place(view);
-    if (focused) root.querySelector(`[data-focus="${CSS.escape(focused)}"]`)?.focus();
   };
   draw();
   const resized = new ResizeObserver(() => {
@@ -89,14 +85,35 @@ export default function ({ data, parentElement, setTriggerValue }) {
   resized.observe(root);
   const keys = (event) => {
     const typing = event.composedPath()[0]?.matches?.("input, textarea, select, [contenteditable]");
-    const head = Number(event.key) - 1;
-    if (data.large && !typing && head >= 0 && head < data.heads.length) view.choose({ head });
+    if (!data.large || typing || event.altKey || event.ctrlKey || event.metaKey) return;
+    const head = event.key.length === 1 ? event.key.charCodeAt(0) - 97 : -1; // a for head 1
+    if (head >= 0 && head < data.heads.length) view.choose({ head });
   };
   document.addEventListener("keydown", keys);
   return () => {
     resized.disconnect();
     document.removeEventListener("keydown", keys);
   };
+}
+
+// What the parts draw from; `say` tells the server what is chosen.
+function viewOf(data, root, say) {
+  const weights = unpack(data.rows), size = rowStart(data.words.length);
+  const row = (head, query) =>
+    shownRow(weights.subarray(head * size + rowStart(query), head * size + rowStart(query + 1)), data.first);
+  const wordAt = (place) => ({ label: data.words[place].label, position: data.words[place].position });
+  const choose = ({ query, key, ...changes }) => {
+    if (query !== undefined) Object.assign(changes, { query: query === data.words.length - 1 ? null : wordAt(query), key: null });
+    if (key !== undefined) changes.key = wordAt(key);
+    say(changes);
+  };
+  const toggle = (head) => {
+    const { off } = root.talk.chosen;
+    say({ off: off.includes(head) ? off.filter((one) => one !== head) : [...off, head].sort((a, b) => a - b) });
+  };
+  const view = { data, root, row, n: data.words.length, choose, toggle };
+  view.largest = largestShown(view);
+  return view;
 }
 
 // What is shared out to the parts. A row of squares has no room for many heads: then one is large and all are small. The
@@ -138,11 +155,11 @@ function controls({ data, choose }) {
     ]);
   const scale = element("select", { data: { focus: "scale" }, onchange: (event) => choose({ scale: event.target.value }) });
   for (const [value, { name }] of Object.entries(SCALES))
-    scale.append(element("option", { value, textContent: name, selected: value === data.scale }));
+    scale.append(element("option", { value, textContent: name, defaultSelected: value === data.scale }));
   const first = element("select", { data: { focus: "first" }, onchange: (event) => choose({ first: event.target.value }) });
   for (const value of ["shown", "left out", "left out, rest scaled up"])
-    first.append(element("option", { value, textContent: value, selected: value === data.first }));
-  const menu = element("details", { className: "more", open: false }, [
+    first.append(element("option", { value, textContent: value, defaultSelected: value === data.first }));
+  const menu = element("details", { className: "more" }, [
     element("summary", { textContent: "Colours and more", data: { focus: "more" } }),
     element("div", {}, [
       element("label", { textContent: "Colours " }, [scale]),
@@ -186,6 +203,7 @@ function strip(view) {
       {
         type: "button",
         className: `word ${word.sort}`,
+        translate: false,
         title: `${word.label}: the model reads ${word.token}`,
         aria: { pressed: i === data.query, label: `${word.label}, number ${word.id} of the vocabulary` },
         tabIndex: i === data.query ? 0 : -1,
@@ -230,7 +248,7 @@ function moveAmongWords(event, place, n, right) {
   event.currentTarget.parentElement.querySelector(`[data-word="${Math.min(n - 1, Math.max(0, to))}"]`).focus();
 }
 
-function headName({ data, choose, across, column }, h) {
+function headName({ data, choose, toggle, across, column }, h) {
   const head = data.heads[h];
   const tight = !across && column < 40;
   const name = element("button", {
@@ -242,14 +260,7 @@ function headName({ data, choose, across, column }, h) {
     onclick: () => choose({ head: h }),
   }, [element("i", { style: { background: head.negative ? `linear-gradient(90deg, ${head.hue} 50%, ${head.negative} 50%)` : head.hue } }), head.title]);
   if (!data.switches || tight) return element("span", { className: `head ${tight ? "tight" : ""}` }, [name]);
-  const on = element("input", {
-    type: "checkbox",
-    checked: head.on,
-    title: head.on ? `Switch head ${h + 1} off` : `Switch head ${h + 1} on`,
-    aria: { role: "switch", label: `head ${h + 1} on` },
-    data: { focus: `on-${h}` },
-    onchange: () => choose({ toggled: h }),
-  });
+  const on = switchOf({ on: head.on, name: `head ${h + 1} on`, title: head.on ? `Switch head ${h + 1} off` : `Switch head ${h + 1} on`, focus: `on-${h}`, press: () => toggle(h) });
   return element("span", { className: `head ${head.on ? "" : "off"}` }, [name, on]);
 }
 
@@ -346,10 +357,10 @@ function square(view, h, side, { small = false, rows = false }) {
     draw.strokeRect(data.key * cell + 1, data.query * cell + 1, Math.max(3, cell - 2), Math.max(3, cell - 2));
   }
   const at = (event) => [event.offsetY, event.offsetX].map((place) => Math.min(n - 1, Math.floor((place / side) * n)));
-  canvas.onmousemove = (event) => {
+  canvas.onpointermove = (event) => {
     const [query, key] = at(event);
     const w = key <= query ? row(h, query)[key] : NaN;
-    canvas.title = Number.isFinite(w) ? `${head.title}: ${data.words[query].label} looks at ${data.words[key].label}, ${head.negative ? signed(w) : written(w)}` : "";
+    event.currentTarget.title = Number.isFinite(w) ? `${head.title}: ${data.words[query].label} looks at ${data.words[key].label}, ${head.negative ? signed(w) : written(w)}` : "";
   };
   canvas.onclick = (event) => {
     const [query, key] = at(event);
@@ -454,7 +465,7 @@ function next(view) {
       element("span", { className: "number", textContent: changed ? `${written(word.after)} (was ${written(word.before)})` : written(word.before) }),
     ])));
   return element("section", { className: "next" }, [
-    element("h4", {}, ["Next word after ", element("bdi", { textContent: data.words[data.query].typed }), changed ? ` without ${data.off}` : ""]),
+    element("h4", {}, ["Next word after ", element("bdi", { textContent: data.words[data.query].typed }), changed ? ` without ${data.without}` : ""]),
     list,
   ]);
 }

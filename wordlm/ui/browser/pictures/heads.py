@@ -4,7 +4,6 @@ import base64
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,6 +11,7 @@ import streamlit as st
 
 from wordlm.text import UNK, EncodedPrompt
 from wordlm.ui.browser.carrying.components import fetched_component
+from wordlm.ui.browser.carrying.messages import Chosen, DrawnNext, HeadsData, Place
 from wordlm.ui.drawing.charts import head_hue
 
 
@@ -64,7 +64,7 @@ def heads_picture(
     weights: np.ndarray,
     panes: list[Pane],
     look: Look,
-    on_chosen: Callable[[dict[str, Any]], None],
+    on_said: Callable[[Chosen], None],
     *,
     key: str = "heads",
     words: pd.DataFrame | None = None,
@@ -73,7 +73,7 @@ def heads_picture(
     switches: bool = False,
     compared: bool = False,
 ) -> None:
-    """Draw where each head looks; a press calls `on_chosen` with what it chooses. `key` names one of several.
+    """Draw where each head looks; a press calls `on_said` with all that is chosen then. `key` names one of several.
 
     `weights` (P, n, n) are the rows drawn, a pane each. `words`, the likeliest next ones, have `word` and
     `probability`, or `before` and `after` where there are two to set beside each other. `scores` (P, query + 1) are
@@ -84,10 +84,21 @@ def heads_picture(
     n = len(prompt.ids)
     lower = np.tril_indices(n)
     packed = np.ascontiguousarray(weights[:, lower[0], lower[1]], np.float32)
-    data = {
+    last = look.query == n - 1
+    query: Place = {"label": prompt.labels[look.query], "position": prompt.positions[look.query]}
+    data: HeadsData = {
+        "chosen": {
+            "query": None if last else query,
+            "head": look.head,
+            "off": [place for place, pane in enumerate(panes) if not pane.on],
+            "form": look.form,
+            "scale": look.scale,
+            "first": look.first,
+        },
         "words": [
             {
                 "label": prompt.labels[i],
+                "position": prompt.positions[i],
                 "typed": prompt.typed[i],
                 "token": prompt.tokens[i],
                 "id": prompt.ids[i],
@@ -110,18 +121,14 @@ def heads_picture(
         "large": look.large,
         "switches": switches,
         "compared": compared,
-        "off": heads_named(place for place, pane in enumerate(panes) if not pane.on),
+        "without": heads_named(place for place, pane in enumerate(panes) if not pane.on),
         "next": [] if words is None else _next(words),
     }
 
-    def chosen() -> None:
-        if (came := st.session_state[key].chosen) is not None:
-            on_chosen(dict(came))
-
-    _registered()(key=key, data=data, on_chosen_change=chosen)
+    _registered()(key, data, on_said)
 
 
-def _next(words: pd.DataFrame) -> list[dict[str, Any]]:
+def _next(words: pd.DataFrame) -> list[DrawnNext]:
     after = words["after"].tolist() if "after" in words else [None] * len(words)
     before = words["before" if "before" in words else "probability"].tolist()
     columns = zip(words["word"], before, after, strict=True)

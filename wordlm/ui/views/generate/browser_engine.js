@@ -62,7 +62,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
       say(`Fetching the engine: ${megabytes(received[0] + received[1])} of ${megabytes(total)}`);
     };
     const fetched = data.engine.files.map(({ url, bytes, integrity }, place) =>
-      keptBytes(url, () => fetchBytes(url, bytes, progress(place), { integrity, mode: "cors", credentials: "omit" })));
+      keptBytes({ name: url, bytes }, () => fetchBytes(url, bytes, progress(place), { integrity, mode: "cors", credentials: "omit" })));
     const [script, wasm] = await Promise.all(fetched).catch(() => { throw new Error("not fetched"); });
     const url = URL.createObjectURL(new Blob([script], { type: "text/javascript" }));
     const ort = await import(url);
@@ -75,7 +75,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     if (shared.sessions[name]) return shared.sessions[name];
     // Both at once: when another model is chosen meanwhile, the server no longer has this one's address.
     const { url, digest, bytes } = data.model;
-    const fetched = keptBytes(`/model/${digest}`, () => fetchBytes(`${serverAddress()}${url}`, bytes, () => {}));
+    const fetched = keptBytes({ name: `/model/${digest}`, bytes, digest }, () => fetchBytes(`${serverAddress()}${url}`, bytes, () => {}));
     const [model, ort] = await Promise.all([fetched, engine()]);
     say("Loading the model");
     const executionProviders = [data.engine.way === "WebGPU" ? "webgpu" : "wasm"];

@@ -1,9 +1,7 @@
 """How the heads of a training form."""
 
 import functools
-from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import streamlit as st
@@ -40,24 +38,27 @@ def draw_heads(job: Job, live: bool) -> None:
             through = widgets.toggle("through", "Show the whole model")
     st.caption(f"After {counted(step, 'update')}.{_is_it_kept(step, kept)}")
     weights, look = job.weights[step], look_at_last(job.weights[step], prompt)
-    on_chosen = functools.partial(controls.choose_in_picture, prompt)
     if through:
-        _draw_whole_model(job, step, look, on_chosen)
+        _draw_whole_model(job, step, look)
     else:
-        heads_picture(prompt, weights, panes_of(len(weights)), look, on_chosen)
+        heads_picture(
+            prompt, weights, panes_of(len(weights)), look, functools.partial(controls.choose_in_picture, but=("off",))
+        )
         heads_in_words(weights[:, -1], prompt)
     if not live:
         alt = "Weights of the last word, one row a head"
         in_numbers("last_row", lambda: number_table(last_row_table(job, step), index=True, alt=alt))
 
 
-def _draw_whole_model(job: Job, step: int, look: Look, on_chosen: Callable[[dict[str, Any]], None]) -> None:
+def _draw_whole_model(job: Job, step: int, look: Look) -> None:
     """Draw the whole model as it was after so many updates; the text is the one that the training followed."""
     prompt, vocab = job.order.prompt, job.order.corpus.vocab
     then = material(f"after {counted(step, 'update')}", job.snapshots.read(step), layout_of(job.model), vocab)
     text = " ".join(prompt.text_typed[1:])
     alone = look.query == len(prompt.ids) - 1
-    block_picture([then], text, prompt, look, on_chosen, weights=job.weights[step][:, -1] if alone else None)
+    weights = job.weights[step][:, -1] if alone else None
+    chosen_here = functools.partial(controls.choose_in_picture, but=("off", "form", "beside", "prompt"))
+    block_picture([then], text, prompt, look, chosen_here, weights=weights, follows=False)
 
 
 def look_at_last(weights: np.ndarray, prompt: EncodedPrompt) -> Look:

@@ -1,0 +1,33 @@
+// What a visitor chose in a picture, said to the server as a whole: of several messages only the last may arrive, and a
+// server that was started anew knows of none. Messages are numbered; the server says which one it heard last.
+
+export class Talk {
+  /** What is chosen: as said here last, or else as the server says. */
+  chosen = {};
+  #said = 0;
+  #heard = 0;
+
+  /** Whether the server has not yet heard of what was said last. */
+  get isOpen() {
+    return this.#said > this.#heard;
+  }
+
+  /**
+   * Take what the server says: the number of the last message that it `heard`, and what is `chosen`.
+   * Returns whether it has lost what was said here, so that it must be said again.
+   */
+  hear(heard, chosen) {
+    const lost = heard < this.#heard && this.isOpen, anew = heard < this.#heard;
+    this.#heard = heard;
+    if (anew || heard > this.#said) this.#said = heard;
+    if (!lost && !this.isOpen) this.chosen = chosen;
+    return lost;
+  }
+
+  /** Choose some things anew; returns the message that says all that is chosen. */
+  say(changes) {
+    this.chosen = { ...this.chosen, ...changes };
+    this.#said += 1;
+    return { at: this.#said, ...this.chosen };
+  }
+}
