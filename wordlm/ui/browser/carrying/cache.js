@@ -16,7 +16,7 @@ export async function keptBytes({ name, bytes, digest = null, keep = true }, get
   if (!(await isWhole(came, bytes, digest))) throw new Error("what came is damaged");
   try {
     await cache?.delete(name); // so that it is the newest
-    await cache?.put(name, new Response(came.slice(0)));
+    await cache?.put(name, new Response(came.slice(0), { headers: { bytes } }));
     for (const old of (await cache?.keys() ?? []).slice(0, -MOST_KEPT)) await cache.delete(old);
   } catch {
     // no room left; it is fetched again next time
@@ -35,7 +35,7 @@ async function isWhole(content, bytes, digest) {
 export async function keptSize() {
   const cache = await openCache();
   let total = 0;
-  for (const request of (await cache?.keys()) ?? []) total += (await (await cache.match(request)).arrayBuffer()).byteLength;
+  for (const request of (await cache?.keys()) ?? []) total += Number((await cache.match(request))?.headers.get("bytes"));
   return total;
 }
 
@@ -70,7 +70,7 @@ export async function fetchBytes(url, size, progress, options = {}) {
 
 /** Where the server's files lie: the address of the page's own script, without what Streamlit adds to it. */
 export function serverAddress() {
-  const script = document.querySelector('script[src*="/static/"]');
+  const script = /** @type {HTMLScriptElement | null} */ (document.querySelector('script[src*="/static/"]'));
   return script ? script.src.split("/static/")[0] : location.origin;
 }
 

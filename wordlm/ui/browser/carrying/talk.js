@@ -2,7 +2,10 @@
 // server that was started anew knows of none. Messages are numbered; the server says which one it heard last.
 
 export class Talk {
-  /** What is chosen: as said here last, or else as the server says. */
+  /**
+   * What is chosen: as said here last, or else as the server says.
+   * @type {import("./messages.js").Chosen}
+   */
   chosen = {};
   #said = 0;
   #heard = 0;
@@ -15,6 +18,8 @@ export class Talk {
   /**
    * Take what the server says: the number of the last message that it `heard`, and what is `chosen`.
    * Returns whether it has lost what was said here, so that it must be said again.
+   * @param {number} heard
+   * @param {import("./messages.js").Chosen} chosen
    */
   hear(heard, chosen) {
     const lost = heard < this.#heard && this.isOpen, anew = heard < this.#heard;
@@ -24,7 +29,11 @@ export class Talk {
     return lost;
   }
 
-  /** Choose some things anew; returns the message that says all that is chosen. */
+  /**
+   * Choose some things anew; returns the message that says all that is chosen.
+   * @param {import("./messages.js").Chosen} changes
+   * @returns {import("./messages.js").Said}
+   */
   say(changes) {
     this.chosen = { ...this.chosen, ...changes };
     this.#said += 1;

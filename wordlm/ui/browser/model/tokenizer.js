@@ -17,7 +17,10 @@ const ASCII = /^[\0-\x7f]*$/;
 /** What the model reads of a typed text, and what was done to it on the way: `EncodedPrompt`. */
 export class EncodedPrompt {
   constructor(textIds, textTyped, textTokens, contextLen) {
-    Object.assign(this, { textIds, textTyped, textTokens, contextLen });
+    this.textIds = textIds;
+    this.textTyped = textTyped;
+    this.textTokens = textTokens;
+    this.contextLen = contextLen;
     this.dropped = Math.max(0, textIds.length - contextLen);
     this.ids = textIds.slice(this.dropped);
     this.typed = textTyped.slice(this.dropped);

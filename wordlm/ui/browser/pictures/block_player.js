@@ -17,7 +17,7 @@ export function playerOf({ titles, step, playing, pace, forms }, actions) {
   return [
     ...row,
     element("span", { className: "buttons" }, [
-      button(playing ? "Pause" : "▶ Play", playing ? "Pause" : "Play the steps", "play", actions.play),
+      button(playing ? "Pause" : "▶ Play", playing ? "Pause" : "Play the steps", "play", playing ? actions.pause : actions.play),
       button("‹", "Step back", "back", () => actions.go(step - 1), { disabled: step === 0 }),
       button("›", "Step forward", "forth", () => actions.go(step + 1), { disabled: step === titles.length }),
     ]),

@@ -16,8 +16,11 @@ const TOLERANCE = 1e-4;
 
 export function newState() {
   return {
+    /** @type {import("../carrying/messages.js").BlockData | null} */
     came: null,
+    /** @type {{ came: import("../carrying/messages.js").BlockData, models: any[] } | null} */
     drawn: null,
+    /** @type {{ title: string, received: number, bytes: number } | null} */
     loading: null, // { title, received, bytes } of the model that came furthest behind
     failure: "",
     talk: new Talk(), // its `chosen`: what the server may hear of, a `Chosen`
@@ -37,7 +40,11 @@ export function newState() {
 
 // What comes in
 
-/** Take what the server says. Returns a message where it must be told again what was chosen here, else null. */
+/**
+ * Take what the server says. Returns a message where it must be told again what was chosen here, else null.
+ * @param {ReturnType<newState>} state
+ * @param {import("../carrying/messages.js").BlockData} came
+ */
 export function receive(state, came) {
   const lost = state.talk.hear(came.heard, came.chosen);
   if (!state.typed.has(came.text) || came.text === state.text) {
@@ -163,15 +170,15 @@ export const chooseBeside = (state, beside) => state.talk.say({ beside });
 
 // The steps
 
+/** See one step, and let it stand; the first visit's play ends with it. */
 export function goTo(state, step) {
-  endWelcome(state);
-  Object.assign(state, { playing: false, step });
+  Object.assign(state, { playing: false, welcoming: false, step });
 }
 
-/** Play the steps from the one that is seen, or from the first one. */
+/** Play the steps from the one behind that which is seen, or from the first one. */
 export function play(state) {
   const { step } = state, last = lastStep(state);
-  Object.assign(state, { playing: true, step: step >= last ? 1 : step + 1 });
+  Object.assign(state, { playing: true, welcoming: false, step: step >= last ? 1 : step + 1 });
 }
 
 /** Go on to the next step; behind the last one the play ends, and a first visit sees all again. */
@@ -189,16 +196,19 @@ function endWelcome(state) {
 // What follows for the eye
 
 /**
- * Return what is drawn: { notice, retry, waiting, views, titles, step, sentence, check, panel }.
- *
- * `notice` says what is on its way or failed, and `retry` whether it can be tried again; `waiting` tells that what is
+ * Return all that is drawn. `notice` says what is on its way or failed, and `retry` whether it can be tried again; `waiting` tells that what is
  * drawn is what was chosen before. `views` are one a model, and there is none while none was fetched. `titles` name the
- * steps, `sentence` is in parts, the first of which stands out where a step is seen.
+ * steps, `sentence` is in parts, the first of which stands out where a step is seen. What else belongs to the models that
+ * are drawn comes from the message that named them; what can be done here follows the last one.
  */
 export function lookOf(state, { narrow, hands }) {
-  const { drawn, came, failure } = state;
+  const { drawn, came, failure, playing, pace, alone } = state;
   const waiting = drawn !== null && drawn.came !== came;
-  const look = { notice: noticeOf(state), retry: failure !== "", waiting, views: [], titles: [], step: 0, sentence: [], check: "", panel: null };
+  const { hues, others, follows } = (drawn ?? state).came;
+  const look = {
+    notice: noticeOf(state), retry: failure !== "", waiting, playing, pace, alone, forms: came.forms, keys: came.large,
+    hues, others, beside: state.talk.chosen.beside, appends: follows, views: [], titles: [], step: 0, sentence: [], check: "", panel: null,
+  };
   if (drawn === null) return look;
   const views = drawn.models.map((_, place) => viewOf(state, place));
   if (views.length === 2) disagree(drawn.came.models, ...views);

@@ -4,7 +4,7 @@
 // Words are written as text, never as markup.
 
 import { Talk } from "../carrying/talk.js";
-import { HUES, channels, element, redraw, shownWord, switchOf } from "./drawing.js";
+import { HUES, channels, drawn, element, redraw, shownWord, switchOf } from "./drawing.js";
 
 export const SCALES = {
   root: { name: "square root", share: (w) => Math.sqrt(w), ticks: [0, 0.05, 0.25, 0.5, 1] },
@@ -61,6 +61,7 @@ export function inkOn(tint, background) {
 // The number before the word, whatever the direction of the word.
 const label = (word) => element("bdi", { dir: "ltr", textContent: word.label, translate: false });
 
+/** @param {{ data: import("../carrying/messages.js").HeadsData, parentElement: any, setTriggerValue: (name: string, said: import("../carrying/messages.js").Said) => void }} component */
 export default function ({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".heads");
   root.talk ??= new Talk();
@@ -102,6 +103,7 @@ function viewOf(data, root, say) {
   const row = (head, query) =>
     shownRow(weights.subarray(head * size + rowStart(query), head * size + rowStart(query + 1)), data.first);
   const wordAt = (place) => ({ label: data.words[place].label, position: data.words[place].position });
+  /** @param {{ query?: number, key?: number, [name: string]: unknown }} changed */
   const choose = ({ query, key, ...changes }) => {
     if (query !== undefined) Object.assign(changes, { query: query === data.words.length - 1 ? null : wordAt(query), key: null });
     if (key !== undefined) changes.key = wordAt(key);
@@ -111,9 +113,8 @@ function viewOf(data, root, say) {
     const { off } = root.talk.chosen;
     say({ off: off.includes(head) ? off.filter((one) => one !== head) : [...off, head].sort((a, b) => a - b) });
   };
-  const view = { data, root, row, n: data.words.length, choose, toggle };
-  view.largest = largestShown(view);
-  return view;
+  const n = data.words.length;
+  return { data, root, row, n, choose, toggle, largest: largestShown({ data, row, n }) };
 }
 
 // What is shared out to the parts. A row of squares has no room for many heads: then one is large and all are small. The
@@ -395,30 +396,31 @@ function square(view, h, side, { small = false, rows = false }) {
 // The same weights as lines: from the word that looks, below, to the words that it looks at, above.
 function lines(view) {
   const { data, row, n } = view;
-  const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
   const side = view.across ? n * (view.column + 1) : n * 22;
   const reach = view.across ? (data.large ? 130 : 210) : Math.min(220, view.width - 130);
   const at = (word, looks) => {
     const along = (view.across && data.direction === "rtl" ? n - word - 0.5 : word + 0.5) * (side / n);
     return view.across ? [along, looks ? reach - 4 : 4] : [looks ? reach - 4 : 4, along];
   };
-  svg.setAttribute("class", "lines");
-  svg.setAttribute("width", view.across ? side : reach);
-  svg.setAttribute("height", view.across ? reach : side);
-  svg.setAttribute("role", "img");
-  svg.setAttribute("aria-label", "Lines from each word to the words that it looks at; a thicker line is a larger weight");
+  const svg = drawn("svg", {
+    class: "lines",
+    width: view.across ? side : reach,
+    height: view.across ? reach : side,
+    role: "img",
+    "aria-label": "Lines from each word to the words that it looks at; a thicker line is a larger weight",
+  });
   const line = (h, query, key, w, strength) => {
-    const path = document.createElementNS("http://www.w3.org/2000/svg", "path");
     const [[x0, y0], [x1, y1]] = [at(query, true), at(key, false)];
     const shift = (h - (data.heads.length - 1) / 2) * Math.min(5, view.column / (data.heads.length + 1));
     const [dx, dy] = view.across ? [shift, 0] : [0, shift];
     const bend = view.across ? `${x0 + dx} ${(y0 + y1) / 2} ${x1 + dx} ${(y0 + y1) / 2}` : `${(x0 + x1) / 2} ${y0 + dy} ${(x0 + x1) / 2} ${y1 + dy}`;
-    path.setAttribute("d", `M ${x0 + dx} ${y0 + dy} C ${bend} ${x1 + dx} ${y1 + dy}`);
-    path.setAttribute("fill", "none");
-    path.setAttribute("stroke", data.heads[h].hue);
-    path.setAttribute("stroke-width", Math.max(0.6, 9 * w * (strength < 1 ? 0.4 : 1)));
-    path.setAttribute("stroke-opacity", strength * Math.min(1, 0.12 + Math.sqrt(w)));
-    svg.append(path);
+    svg.append(drawn("path", {
+      d: `M ${x0 + dx} ${y0 + dy} C ${bend} ${x1 + dx} ${y1 + dy}`,
+      fill: "none",
+      stroke: data.heads[h].hue,
+      "stroke-width": Math.max(0.6, 9 * w * (strength < 1 ? 0.4 : 1)),
+      "stroke-opacity": strength * Math.min(1, 0.12 + Math.sqrt(w)),
+    }));
   };
   for (const [h, head] of data.heads.entries()) {
     if (!head.on || head.negative) continue;

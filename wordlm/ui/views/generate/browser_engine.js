@@ -10,7 +10,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   const say = (text) => { note.textContent = text; };
   const megabytes = (bytes) => `${(bytes / 1e6).toFixed(1)} MB`;
   // One for the whole page: what was loaded, and the run in progress. This function is called at every rerun.
-  const shared = (window.attentionExplorer ??= { engines: {}, sessions: {}, run: null });
+  const shared = (/** @type {any} */ (window).attentionExplorer ??= { engines: {}, sessions: {}, run: null });
 
   // What a press does and what the button says come from one place, also when a run ends that began before a change.
   shared.label = data.label;
@@ -53,7 +53,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
 
   async function engine() {
     const { way } = data.engine;
-    if (way === "WebGPU" && !(await navigator.gpu?.requestAdapter())) throw new Error("no WebGPU");
+    if (way === "WebGPU" && !(await /** @type {any} */ (navigator).gpu?.requestAdapter())) throw new Error("no WebGPU");
     if (shared.engines[way]) return shared.engines[way];
     const total = data.engine.files.reduce((sum, file) => sum + file.bytes, 0);
     const received = data.engine.files.map(() => 0);
