@@ -5,8 +5,8 @@ const BEFORE = "attention-explorer"; // what earlier versions kept, without a di
 const MOST_KEPT = 24; // files: the bundled models, their vocabulary, and the scripts of the last few versions
 
 /**
- * Return bytes kept under `name`, or fetch them with `get`, and keep them unless `keep` is false. Where `digest`, their
- * SHA-256, is given, a damaged copy is fetched anew, and bytes that come damaged are refused.
+ * Return bytes kept under `name`, or fetch them with `get`, and keep them unless `keep` is false. A damaged copy is fetched
+ * anew, and bytes that come damaged are refused. `digest` is their SHA-256, or as a page's `integrity` is written.
  */
 export async function keptBytes({ name, bytes, digest = null, keep = true }, get) {
   const cache = keep ? await openCache() : null;
@@ -27,8 +27,9 @@ export async function keptBytes({ name, bytes, digest = null, keep = true }, get
 async function isWhole(content, bytes, digest) {
   if (content.byteLength !== bytes) return false;
   if (digest === null || !globalThis.crypto?.subtle) return true; // plain http has none, and keeps nothing either
-  const found = new Uint8Array(await crypto.subtle.digest("SHA-256", content));
-  return Array.from(found, (byte) => byte.toString(16).padStart(2, "0")).join("") === digest;
+  const [method, wanted] = digest.includes("-") ? digest.split("-") : ["sha256", digest];
+  const found = new Uint8Array(await crypto.subtle.digest(method.replace("sha", "SHA-"), content));
+  return wanted === Array.from(found, (byte) => byte.toString(16).padStart(2, "0")).join("") || wanted === btoa(String.fromCharCode(...found));
 }
 
 /** Return how many bytes this browser keeps. */
