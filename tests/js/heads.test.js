@@ -1,8 +1,8 @@
-// wordlm/ui/browser/pictures/heads.js against wordlm/ui/browser/pictures/squares.py: one colour for a weight on the screen and in a file.
+// wordlm/ui/browser/pictures/heads_weights.js against wordlm/ui/browser/pictures/squares.py: one colour for a weight on the screen and in a file.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { SCALES, colour, signed, written } from "../../wordlm/ui/browser/pictures/heads.js";
+import { SCALES, colour, signed, written } from "../../wordlm/ui/browser/pictures/heads_weights.js";
 import { readJson } from "./fixtures.js";
 
 const { cases, scales } = readJson("colours.json");

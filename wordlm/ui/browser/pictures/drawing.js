@@ -81,6 +81,9 @@ export const shownWord = (word) => (/[\p{L}\p{N}]/u.test(word) ? word : `“${wo
 export const told = (sentence) =>
   sentence.split(/(“[^”]*”)/).map((part) => (part.startsWith("“") ? element("span", { translate: false, textContent: part }) : part));
 
+/** The label of a word: the number before the word, whatever the direction of the word. */
+export const label = (word) => element("bdi", { dir: "ltr", textContent: word.label, translate: false });
+
 /** Whether this visitor wants nothing to move. */
 export const isStill = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 
