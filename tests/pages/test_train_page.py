@@ -106,7 +106,7 @@ def test_a_training_is_seen_in_the_whole_model_as_it_was_after_so_many_updates(o
     for step in (kept, 0):
         screen.app.select_slider(key="replay").set_value(step).run()
         (model,) = screen.whole_model["models"]
-        assert model["digest"] == hashlib.sha256(job.snapshots.read(step)).hexdigest()
+        assert model["weights"]["digest"] == hashlib.sha256(job.snapshots.read(step)).hexdigest()
         shown = np.reshape(screen.whole_model["confirm"]["weights"], job.weights[step][:, -1].shape)
         np.testing.assert_allclose(shown, job.weights[step][:, -1], atol=1e-6)
     assert job.snapshots.read(kept) == parameter_bytes(job.model)

@@ -18,7 +18,8 @@ const LISTENERS = ["onclick", "onchange", "onpointerenter", "onpointerleave", "o
 
 /**
  * Make what stands in a place what `children` are, and keep what is there already: an element that is only changed keeps
- * the focus, a press that has begun, what is open or scrolled in it. Elements that `data.focus` names apart are exchanged.
+ * the focus, a press that has begun, what is open or scrolled in it. Elements that `data.focus` names apart are exchanged,
+ * as are pictures of another number of words: their parts do not wander.
  */
 export function redraw(place, children) {
   const before = Array.from(place.childNodes), focused = place.contains(activeIn(place)) ? activeIn(place).dataset.focus : undefined;

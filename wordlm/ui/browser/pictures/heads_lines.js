@@ -41,6 +41,6 @@ export function lines(view) {
   const looks = element("div", { className: `looks ${view.across ? "across" : "down"} ${view.upright ? "turned" : ""}`, aria: { hidden: true } },
     data.words.map((word, i) => element("bdi", { textContent: word.typed, className: i === data.query ? "query" : "" })));
   looks.style.setProperty("--column", `${view.across ? view.column + 1 : 22}px`);
-  return element("div", { className: `linked ${view.across ? "across" : "down"}`, dir: data.direction, style: { marginInlineStart: view.across ? `${view.names}px` : 0 } },
+  return element("div", { className: `linked ${view.across ? "across" : "down"}`, data: { focus: `lines of ${n}` }, dir: data.direction, style: { marginInlineStart: view.across ? `${view.names}px` : 0 } },
     [svg, looks]);
 }

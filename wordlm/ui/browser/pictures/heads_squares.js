@@ -6,7 +6,7 @@ import { HUES, element, label } from "./drawing.js";
 // One square a head, each word's row as it is when that word is the last one read.
 export function squares(view) {
   const { data, many, narrow } = view;
-  const box = element("div", { className: "squares" });
+  const box = element("div", { className: "squares", data: { focus: `squares of ${view.n}` } });
   if (!many) {
     const one = narrow && !data.compared;
     const side = one ? Math.min(360, view.width - view.labels - 10)

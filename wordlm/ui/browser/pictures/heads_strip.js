@@ -15,7 +15,7 @@ export function strip(view) {
     : Math.min(Math.max(56, Math.min(88, 7 * title)), (view.width - 130) / lines.length - 1);
   const height = lines.length > 8 ? "thin" : lines.length > 4 ? "low" : "";
   view.numbered = data.large ? 62 : height === "thin" ? 30 : 42;
-  const grid = element("div", { className: `strip ${view.across ? "across" : "down"} ${height}`, aria: { role: "group", label: "Words" } });
+  const grid = element("div", { className: `strip ${view.across ? "across" : "down"} ${height}`, data: { focus: `strip of ${n}` }, aria: { role: "group", label: "Words" } });
   const put = (item, word, line) => {
     item.style.gridArea = view.across ? `${line + 2} / ${word + 2}` : `${word + 2} / ${line + 2}`;
     grid.append(item);
