@@ -1,6 +1,7 @@
 """What a visitor does first after the server was started anew, in a page that was open before.
 
-The page then sends what all its controls hold, in a new session that reads the same link.
+The page then sends what all its controls hold, in a new session that reads the same link. `tests/pages/test_address.py`
+holds the same for every control; here it is what a browser does send.
 """
 
 import re
@@ -45,14 +46,6 @@ def press(control: str, option: str) -> Callable[[Page], None]:
     return press
 
 
-def switch_head(page: Page) -> None:
-    page.locator(".st-key-not_off").get_by_role("button", name="3").press("Enter")
-
-
-def turn_toggle(page: Page) -> None:
-    page.get_by_test_id("stCheckbox").get_by_text("One reading of the whole prompt").click()
-
-
 def open_tab(page: Page) -> None:
     page.get_by_role("tab", name="One head and four").click()
     expect(page.get_by_role("tab", name="One head and four")).to_have_attribute("aria-selected", "true")
@@ -69,13 +62,10 @@ def close_table(page: Page) -> None:
 CASES = {
     "the prompt": Case("/?prompt=one+big+bear&model=8", write("Prompt", "Lily ran"), r"\?prompt=Lily\+ran&model=8$"),
     "the number of heads": Case("/?prompt=one+bear&model=8", press("model", "2"), r"\?prompt=one\+bear&model=2$"),
-    "how many sets they share": Case("/?model=8", press("model_sets", "1"), r"\?model=8kv1$"),
     "a text": Case("/perplexity?text=One+day&model=2", write("Text", "the cat"), r"\?model=2&text=the\+cat$"),
     "a word": Case("/heads_and_words?about=Words&near=ball", write("Word", "dog"), r"\?about=Words&near=dog$"),
     "the seed": Case("/compare?model=1&seed=29", press("seed", "47"), r"\?model=1&seed=47$"),
     "a tab": Case("/compare?compared=Across+seeds", open_tab, r"\?compared=One\+head\+and\+four$"),
-    "a head off": Case("/switch_off?off=1", switch_head, r"\?off=1&off=3$"),
-    "a toggle": Case("/?form=cells&one_reading=true", turn_toggle, r"\?form=cells$"),
     "a table closed": Case("/perplexity?model=2&table_scored=true", close_table, r"\?model=2$"),
 }
 
