@@ -86,12 +86,23 @@ def arrived() -> bool:
     return st.session_state[_ARRIVED]
 
 
+def is_beginning() -> bool:
+    """Whether no page has been run to its end yet in this session."""
+    return not st.session_state[_LINK].read
+
+
+def has_reconnected() -> bool:
+    """Whether the browser had a session before this one, as after a new start of the server: it asks for that one."""
+    # "streamlit", a token, and the session that the page had, by the protocol of Streamlit's own front end.
+    return st.context.headers.get("Sec-WebSocket-Protocol", "").count(",") == 2
+
+
 def read_link(page: str) -> None:
     """Begin a run of `page`; on a visitor's first one read the link. What does not fit is named and left out."""
     state = st.session_state
     state[_ARRIVED] = state.get(_PAGE) != page
     if state[_ARRIVED]:
-        state[SEEN] = set()
+        state[SEEN] = {}
     state[_PLACE], state[_PAGE], state[DRAWN], state[_NOT_CARRIED] = st.container(), page, {}, []
     if VIEW not in state:
         state[VIEW], state[_LINK] = {}, Link({})
