@@ -59,12 +59,20 @@ def close_table(page: Page) -> None:
     expect(table).not_to_have_attribute("open", "")
 
 
+def switch_off(page: Page) -> None:
+    page.get_by_role("switch", name="head 2 on").press("Space")
+    settled(page)
+    expect(page.get_by_role("switch", name="head 2 on")).not_to_be_checked()
+
+
 CASES = {
     "the prompt": Case("/?prompt=one+big+bear&model=8", write("Prompt", "Lily ran"), r"\?prompt=Lily\+ran&model=8$"),
     "the number of heads": Case("/?prompt=one+bear&model=8", press("model", "2"), r"\?prompt=one\+bear&model=2$"),
     "a text": Case("/perplexity?text=One+day&model=2", write("Text", "the cat"), r"\?model=2&text=the\+cat$"),
     "a word": Case("/heads_and_words?about=Words&near=ball", write("Word", "dog"), r"\?about=Words&near=dog$"),
     "the seed": Case("/compare?model=1&seed=29", press("seed", "47"), r"\?model=1&seed=47$"),
+    "a head in the whole model": Case("/?prompt=one+bear&head=3", switch_off, r"\?prompt=one\+bear&head=3&without=2"),
+    "a head among the cells": Case("/?prompt=one&form=cells", switch_off, r"\?prompt=one&without=2&form=cells$"),
     "a tab": Case("/compare?compared=Across+seeds", open_tab, r"\?compared=One\+head\+and\+four$"),
     "a table closed": Case("/perplexity?model=2&table_scored=true", close_table, r"\?model=2$"),
 }
@@ -84,6 +92,8 @@ def open_pages(browser: Browser, tmp_path_factory):
             pages[name] = context.new_page()
             pages[name].goto(proxy.url + case.link)
             expect(pages[name].get_by_role("button", name="Copy link")).to_be_visible()
+            if case.act is switch_off:
+                expect(pages[name].get_by_role("switch", name="head 2 on")).to_be_visible()
             settled(pages[name])
     finally:
         stop_server(process)

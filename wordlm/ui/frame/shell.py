@@ -59,6 +59,7 @@ def run_app() -> None:
     waiting = st.empty()
     if "torch" not in sys.modules:  # the first visitor of a server sees the frame while that is being loaded
         waiting.html(_WAITING)
+    from wordlm.ui.browser.carrying.components import choose_unheard, has_unheard
     from wordlm.ui.drawing.escape import as_sentence
     from wordlm.ui.frame import address
     from wordlm.ui.frame.controls import draw_shared_controls
@@ -68,6 +69,7 @@ def run_app() -> None:
 
     waiting.empty()
     address.read_link(name)
+    choose_unheard()
     keep_finished_training()
     place_of_link = draw_shared_controls(PAGES[name][1])
     draw_tour(name)
@@ -84,6 +86,8 @@ def run_app() -> None:
         st.session_state[_INSIDE] = False
     with place_of_link:
         address.end_page()
+    if has_unheard():
+        st.rerun()
 
 
 @st.cache_resource(max_entries=1, show_spinner=False)
