@@ -6,7 +6,7 @@ import numpy as np
 import streamlit as st
 
 from wordlm.inspection import Checks
-from wordlm.numbers import count, scientific, written
+from wordlm.numbers import counted, scientific, written
 from wordlm.text import UNK, EncodedPrompt
 from wordlm.ui.drawing.charts import head_hue
 from wordlm.ui.drawing.escape import for_markdown, label_html, shortened
@@ -75,11 +75,6 @@ def check_strip(*checks: Checks, drawn: float | None = None) -> None:
         f'<details class="checks" {"" if holds else "open"}><summary>{said}</summary>'
         f'<ul role="status" aria-label="checks">{items}</ul></details>'
     )
-
-
-def counted(number: int, thing: str) -> str:
-    """Return "1 update" or "1,200 updates"."""
-    return f"{count(number)} {thing}{'' if number == 1 else 's'}"
 
 
 def see_for_yourself() -> None:

@@ -9,11 +9,10 @@ import streamlit as st
 
 from wordlm.ablation import head_value_table
 from wordlm.bundled import BUNDLED
-from wordlm.numbers import count, percent, written
+from wordlm.numbers import count, counted, percent, written
 from wordlm.profiles import MEASURES, POSITION, SPREAD, TARGETS, Measure, Profile, verdict
 from wordlm.ui.drawing.charts import MENU, beside_even, head_hue
 from wordlm.ui.drawing.figure import PlainFigure
-from wordlm.ui.drawing.sentences import counted
 from wordlm.ui.drawing.tables import number_table
 from wordlm.ui.frame import controls, widgets
 from wordlm.ui.frame.export import Collected

@@ -13,13 +13,12 @@ from wordlm.data import Corpus, make_all_windows
 from wordlm.files import give_back_memory
 from wordlm.jobs import Job, last_row_table, loss_table, validation_sample, validation_table
 from wordlm.loss import perplexity
-from wordlm.numbers import written
+from wordlm.numbers import counted, written
 from wordlm.training import evaluate
 from wordlm.ui.browser.pictures.heads import panes_of
 from wordlm.ui.browser.pictures.squares import squares_svg
 from wordlm.ui.drawing.charts import MENU, horizontal_bars
 from wordlm.ui.drawing.figure import PlainFigure
-from wordlm.ui.drawing.sentences import counted
 from wordlm.ui.drawing.tables import number_table
 from wordlm.ui.frame.export import Collected, file_stem, take_away
 from wordlm.ui.frame.glossary import say
