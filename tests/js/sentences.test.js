@@ -126,6 +126,15 @@ test("an embedding adds up as written, whatever its parts", () => {
       }
 });
 
+test("heads that are equal as written are named together, and no word stands out of equal ones", () => {
+  const alike = [...views()].filter(({ model, ids }) => model.heads === 4 && ids.length === 5 && model.arrays["W_Q.weight"].every((number) => number === 0));
+  assert.deepEqual(alike.slice(0, 3).map((view) => summary(view).split(". ").at(-1)), [
+    "Heads 1, 2, 3 and 4 have the largest weights, 0.200 each.",
+    "Heads 2, 3 and 4 have the largest weights, 0.200 each.",
+    "After ⁨“שלום”⁩ without any head no word stands out, 0.111 at most.",
+  ]);
+});
+
 test("an unknown word is said to be unknown, and the start mark to stand there alone", () => {
   for (const view of views()) {
     const [[, cut]] = steps(view);

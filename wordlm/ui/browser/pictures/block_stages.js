@@ -174,8 +174,11 @@ export function summary(view) {
   if (model.kind === "mlp" || !read.headsOn.includes(true)) return expects;
   if (read.ids.length === 1) return `${expects} There is no word before it to look at.`;
   const head = sharpestHead(view);
-  const whose = model.heads === 1 ? "The head looks most at" : `Head ${head + 1} has the largest weight, on`;
-  return `${expects} ${whose} ${lookedAt(view, head)}.`;
+  if (model.heads === 1) return `${expects} The head looks most at ${lookedAt(view, head)}.`;
+  const largest = (one) => portion(read.weights[one * read.ids.length + looksMostAt(read, one)]);
+  const alike = Array.from({ length: model.heads }, (_, one) => one).filter((one) => read.headsOn[one] && largest(one) === largest(head));
+  if (alike.length > 1) return `${expects} ${capital(numbered("head", alike.map((one) => one + 1)))} have the largest weights, ${largest(head)} each.`;
+  return `${expects} Head ${head + 1} has the largest weight, on ${lookedAt(view, head)}.`;
 }
 
 /** Say "the likeliest word is “the”, 0.512"; of words as likely as one another, as written, all. */
