@@ -95,8 +95,8 @@ class Screen:
 
     @property
     def text(self) -> str:
-        """Every sentence on the page, HTML included as it is, links to the glossary as their words."""
-        return re.sub(r"\[([^\]]*)\]\(learn\?part=glossary[^)]*\)", r"\1", self.markdown)
+        """Every sentence on the page, HTML included as it is, links to the glossary as their words, spaces plain."""
+        return re.sub(r"\[([^\]]*)\]\(learn\?part=glossary[^)]*\)", r"\1", self.markdown).replace("\u00a0", " ")
 
     @property
     def markdown(self) -> str:

@@ -10,7 +10,7 @@ import streamlit as st
 from wordlm.compare import surprisal_table
 from wordlm.inspection import inspect_ids, weight_table
 from wordlm.models import LanguageModel
-from wordlm.numbers import signed, written
+from wordlm.numbers import SPACE, counted, listed, signed, written
 from wordlm.results import mean_interval, paired_differences
 from wordlm.scoring import score_words
 from wordlm.text import EncodedPrompt
@@ -36,7 +36,7 @@ def say_how_they_differ(
     firsts = []
     for name, column in (("A", "before"), ("B", "after")):
         best = int(words[column].idxmax())
-        firsts.append(f"{name} expects {word_html(words['word'][best])}, {written(words[column][best], 3)}")
+        firsts.append(f"{name} expects {word_html(words['word'][best])}, {written(words[column][best], 3, limit=True)}")
     said = f"After <b>{label_html(prompt.typed[query])}</b> {' and '.join(firsts)}."
     st.html(f'<p class="seen">{said} {_over_the_test_set(a, b, comparison)}</p>')
 
@@ -53,12 +53,16 @@ def _over_the_test_set(a: Checkpoint, b: Checkpoint, comparison: dict) -> str:
         return "That is one prompt."
     mean, low, high = mean_interval(pairs["difference"].tolist())
     better, worse = (a, b) if mean < 0 else (b, a)
-    interval = f"95 % interval {signed(low)} to {signed(high)}, {len(pairs)} seeds; lower is better"
-    decided = "" if low > 0 or high < 0 else "; it holds 0, so this may be chance"
+    verb = "expect" if better.title.endswith(("heads", "kv")) else "expects"
+    said = f"{better.title} {verb} the right word better than {worse.title}"
+    if low <= 0 <= high:
+        said = f"neither of {a.title} and {b.title} can be told to expect the right word better"
+    holds = ", which holds 0" if low <= 0 <= high else ""
     return (
-        f"That is one prompt. Over the whole test set {better.title} expects the right word better than {worse.title}: "
-        f"the loss of A less that of B is {signed(mean)} nats a word ({interval}{decided})."
-    ).replace(" heads expects", " heads expect")
+        f"That is one prompt. Over the whole test set {said}: the loss of A less that of B is {signed(mean)} nats a "
+        f"word (95{SPACE}% interval {signed(low)} to {signed(high)}{holds}, {counted(len(pairs), 'seed')}; lower is "
+        "better)."
+    )
 
 
 def panes_of_two(models: tuple[Checkpoint, Checkpoint], heads: tuple[int, int]) -> list[Pane]:
@@ -151,8 +155,8 @@ def say_partners(partners: pd.DataFrame, seeds: tuple[int, ...]) -> None:
     heads = partners.iloc[:, 0]
     kept = sum(int((partners[f"partner, seed {seed}"] == heads).sum()) for seed in seeds[1:])
     of = len(partners) * (len(seeds) - 1)
-    second = " and ".join(f"head {partners[f'partner, seed {seed}'][1]} at seed {seed}" for seed in seeds[1:])
+    second = listed(f"head {partners[f'partner, seed {seed}'][1]} at seed {seed}" for seed in seeds[1:])
     say(
-        f"Head 2 at seed {seeds[0]} is matched with {second}. Of {of} matches, {kept} keep their number: "
+        f"Head 2 at seed {seeds[0]} is matched with {second}. Of {of} matches {kept} keep the number: "
         "a head's number is only the order in which its coordinates stand."
     )

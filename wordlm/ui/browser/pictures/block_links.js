@@ -1,7 +1,8 @@
 // The lines of the whole model's picture, which say what is made of what: from the scores of a head to its message, from
 // the messages to what the model knows. SVG elements out.
 
-import { HUES, clamp, drawn, number, signedNumber } from "./drawing.js";
+import { HUES, clamp, drawn } from "./drawing.js";
+import { number, signedNumber } from "./numbers.js";
 
 const WRITTEN_FROM = 0.1; // a smaller weight has no number beside its line
 const SEEN_FROM = 0.004; // a smaller weight has no line

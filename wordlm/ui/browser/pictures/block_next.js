@@ -1,7 +1,8 @@
 // The likeliest next words of the whole model's picture. Pressed, one shows who made it likely.
 
 import { stepOf, withoutHeads } from "./block_stages.js";
-import { element, number, shownWord } from "./drawing.js";
+import { element, shownWord } from "./drawing.js";
+import { number } from "./numbers.js";
 import { nextWords } from "../model/forward.js";
 
 const LEAST_ID = 4; // of a word that can be written; before it stand the special ones

@@ -10,7 +10,7 @@ import { nameOfModel } from "../model/fetched.js";
 import { nextWords, reading } from "../model/forward.js";
 import { sharesOf } from "./block_panel.js";
 import { quoted, steps, summary, toldHead } from "./block_stages.js";
-import { number } from "./drawing.js";
+import { number, rounded } from "./numbers.js";
 
 const TOLERANCE = 1e-4;
 
@@ -231,7 +231,7 @@ function noticeOf({ drawn, came, loading, failure }) {
   const still = drawn === null || drawn.came === came ? "" : ` Until then you see ${titlesOfModels(drawn.came)}.`;
   if (failure) return `This browser could not read the model itself (${failure}). Cells and lines, which the server draws, still work.${still.replace("Until then you", "You still")}`;
   if (drawn?.came === came) return "";
-  const megabytes = (count) => (count / 1e6).toFixed(1);
+  const megabytes = (bytes) => rounded(bytes / 1e6, 1);
   const far = loading === null ? "" : `: ${megabytes(loading.received)} of ${megabytes(loading.bytes)} MB`;
   return `Fetching ${came === null ? "the model" : titlesOfModels(came)}, once${far}.${still}`;
 }

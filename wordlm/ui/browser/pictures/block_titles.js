@@ -1,7 +1,8 @@
 // What stands above and below the matrices of the whole model's picture: their names, which open them, and the heads.
 
 import { looksMostAt, matrix, stepOf } from "./block_stages.js";
-import { element, number, switchOf } from "./drawing.js";
+import { element, switchOf } from "./drawing.js";
+import { number } from "./numbers.js";
 
 /** The key that chooses a head on a projector, where digits choose a step: a for head 1, up to p for head 16. */
 export const keyOfHead = (head) => (head < 16 ? String.fromCharCode(97 + head) : "");

@@ -1,4 +1,4 @@
-// What every picture draws with: elements, numbers in words, colours. Words are written as text, never as markup.
+// What every picture draws with: elements, words, colours. Words are written as text, never as markup.
 
 /** Return an HTML element; `style`, `data` and `aria` (with `role`) are set as such, all else as properties. */
 export function element(name, properties = {}, children = []) {
@@ -59,21 +59,6 @@ export function drawn(name, attributes = {}, children = []) {
   made.append(...children);
   return made;
 }
-
-const RAISED = { "-": "⁻", 0: "⁰", 1: "¹", 2: "²", 3: "³", 4: "⁴", 5: "⁵", 6: "⁶", 7: "⁷", 8: "⁸", 9: "⁹" };
-
-/** A number with a minus that is one; what is not 0 is never written as 0. */
-export function number(value, decimals = 3) {
-  const smallest = 10 ** -decimals;
-  if (value !== 0 && Math.abs(value) < smallest / 2) {
-    const [digits, exponent] = Math.abs(value).toExponential(1).split("e");
-    return `${value < 0 ? "−" : ""}${digits} × 10${exponent.replace(/./g, (c) => RAISED[c])}`;
-  }
-  return value.toFixed(decimals).replace("-", "−");
-}
-
-/** A number with its sign, for what is added. */
-export const signedNumber = (value, decimals = 3) => `${value > 0 ? "+" : ""}${number(value, decimals)}`;
 
 /** A word without a letter or digit, such as a full stop, is lost in a sentence and in a list unless it is quoted. */
 export const shownWord = (word) => (/[\p{L}\p{N}]/u.test(word) ? word : `“${word}”`);

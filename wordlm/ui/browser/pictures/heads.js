@@ -5,7 +5,8 @@ import { Talk } from "../carrying/talk.js";
 import { lines } from "./heads_lines.js";
 import { squares } from "./heads_squares.js";
 import { strip } from "./heads_strip.js";
-import { SCALES, colour, rowStart, shownRow, signed, unpack, written } from "./heads_weights.js";
+import { SCALES, colour, rowStart, shownRow, unpack } from "./heads_weights.js";
+import { counted, number, portion, signedPortion } from "./numbers.js";
 import { element, label, redraw, shownWord } from "./drawing.js";
 
 /** @param {{ data: import("../carrying/messages.js").HeadsData, parentElement: any, setTriggerValue: (name: string, said: import("../carrying/messages.js").Said) => void }} component */
@@ -127,19 +128,19 @@ function answer({ data, row, choose }) {
   if (data.compared) {
     const [a, b, difference] = [0, 1, 2].map((one) => row(one, query)[key]);
     if (Number.isFinite(difference))
-      line.append(label(data.words[query]), " looks at ", label(data.words[key]), `: ${data.heads[0].title} ${written(a)}, ${data.heads[1].title} ${written(b)}, `, element("b", { textContent: `${signed(difference)}` }));
+      line.append(label(data.words[query]), " looks at ", label(data.words[key]), `: ${data.heads[0].title} ${portion(a)}, ${data.heads[1].title} ${portion(b)}, `, element("b", { textContent: `${signedPortion(difference)}` }));
     return line;
   }
   if (!(w >= 0)) return line;
   line.append(
     element("i", { style: { background: data.heads[head].hue } }),
     `${data.heads[head].title}: `, label(data.words[query]), " looks at ", label(data.words[key]), ", ",
-    element("b", { textContent: written(w) }),
+    element("b", { textContent: portion(w) }),
   );
   if (!data.scores) return line;
   line.append(
-    ` = softmax of ${data.scores[head][key].toFixed(2).replace("-", "−")} over ${data.reads} scores`,
-    data.beyond[head] > 0 ? `; ${written(data.beyond[head])} falls on earlier words that the picture no longer shows` : "",
+    ` = softmax of ${number(data.scores[head][key], 2)} over ${counted(data.reads, "score")}`,
+    data.beyond[head] > 0 ? `; ${portion(data.beyond[head])} falls on earlier words that the picture no longer shows` : "",
   );
   if (!data.large)
     line.append(element("button", {
@@ -172,7 +173,7 @@ function nextOfTwo({ data }) {
       element("li", {}, [
         element("bdi", { textContent: shownWord(word.word) }),
         element("span", { className: "bar" }, [bar(word.before, data.heads[0].hue), bar(word.after, data.heads[1].hue)]),
-        element("span", { className: "number", textContent: `${written(word.before)} · ${written(word.after)}` }),
+        element("span", { className: "number", textContent: `${portion(word.before)} · ${portion(word.after)}` }),
       ]))),
   ]);
 }
@@ -190,7 +191,7 @@ function next(view) {
         changed ? element("i", { className: "before", style: { width: `${(100 * word.before) / top}%` } }) : "",
         element("i", { style: { width: `${(100 * (word.after ?? word.before)) / top}%` } }),
       ]),
-      element("span", { className: "number", textContent: changed ? `${written(word.after)} (was ${written(word.before)})` : written(word.before) }),
+      element("span", { className: "number", textContent: changed ? `${portion(word.after)} (was ${portion(word.before)})` : portion(word.before) }),
     ])));
   return element("section", { className: "next" }, [
     element("h4", {}, ["Next word after ", element("bdi", { textContent: data.words[data.query].typed }), changed ? ` without ${data.without}` : ""]),

@@ -1,6 +1,7 @@
 // The heads' weights as squares: each word's row as it is when that word is the last one read.
 
-import { colour, signed, written } from "./heads_weights.js";
+import { colour } from "./heads_weights.js";
+import { signedPortion, portion } from "./numbers.js";
 import { HUES, element, label } from "./drawing.js";
 
 // One square a head, each word's row as it is when that word is the last one read.
@@ -47,7 +48,7 @@ function square(view, h, side, { small = false, rows = false }) {
 function saidOf({ data, row }, h) {
   const looks = row(h, data.query);
   const most = looks.reduce((best, w, key) => (Math.abs(w) > Math.abs(looks[best] || 0) ? key : best), 0);
-  const [said, number] = data.heads[h].negative ? ["most apart at ", signed(looks[most])] : ["looks most at ", written(looks[most])];
+  const [said, number] = data.heads[h].negative ? ["most apart at ", signedPortion(looks[most])] : ["looks most at ", portion(looks[most])];
   return [said, label(data.words[most]), `, ${number}`];
 }
 
@@ -66,7 +67,7 @@ function cellsOf(view, h, side, small) {
   canvas.onpointermove = (event) => {
     const [query, key] = at(event);
     const w = key <= query ? row(h, query)[key] : NaN;
-    event.currentTarget.title = Number.isFinite(w) ? `${head.title}: ${data.words[query].label} looks at ${data.words[key].label}, ${head.negative ? signed(w) : written(w)}` : "";
+    event.currentTarget.title = Number.isFinite(w) ? `${head.title}: ${data.words[query].label} looks at ${data.words[key].label}, ${head.negative ? signedPortion(w) : portion(w)}` : "";
   };
   canvas.onclick = (event) => {
     const [query, key] = at(event);

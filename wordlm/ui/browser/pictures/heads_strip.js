@@ -1,6 +1,7 @@
 // The row of the chosen word, lifted out of the heads' picture: each head's name and switch, each word, each weight.
 
-import { colour, inkOn, signed, written } from "./heads_weights.js";
+import { colour, inkOn } from "./heads_weights.js";
+import { signedPortion, portion } from "./numbers.js";
 import { element, switchOf } from "./drawing.js";
 
 // The chosen word's row lifted out: a column a word, a line a head. On a narrow screen a line a word, a column a head.
@@ -54,7 +55,7 @@ function stripWord(view, i) {
 function stripCell(view, h, key, w) {
   const { data, choose } = view, head = data.heads[h];
   const tint = head.on ? colour(w, data.query + 1, head.hue, data.scale, view.largest, head.negative) : null;
-  const number = head.negative ? signed(w) : w >= 0 ? written(w) : "left out";
+  const number = head.negative ? signedPortion(w) : w >= 0 ? portion(w) : "left out";
   return element("button", {
     type: "button",
     className: `cell ${h === data.head && key === data.key ? "picked" : ""}`,

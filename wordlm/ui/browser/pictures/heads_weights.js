@@ -12,12 +12,6 @@ export const SCALES = {
   logarithmic: { name: "logarithmic", share: (w) => 1 + Math.log10(Math.max(w, 1e-4)) / 4, ticks: [0.0001, 0.001, 0.01, 0.1, 1] },
 };
 
-export const written = (w) => (w > 0 && w < 0.001 ? "< 0.001" : w.toFixed(3));
-export function signed(w) {
-  if (w !== 0 && Math.abs(w) < 0.001) return w > 0 ? "< 0.001" : "> −0.001";
-  return (w > 0 ? "+" : "") + w.toFixed(3).replace("-", "−");
-}
-
 // Row i of a head holds i + 1 weights, one row after the other.
 export const rowStart = (i) => (i * (i + 1)) / 2;
 

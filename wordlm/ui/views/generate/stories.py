@@ -22,12 +22,11 @@ from wordlm.generation import (
     report_table,
     story_text,
 )
-from wordlm.numbers import percent, written
+from wordlm.numbers import counted, percent, written
 from wordlm.starts import opening_of
 from wordlm.text import BOS, EOS, SPECIALS, UNK, Vocab, typed_words
 from wordlm.ui.drawing.charts import ACCENT
 from wordlm.ui.drawing.escape import as_sentence, for_html, for_markdown
-from wordlm.ui.drawing.sentences import counted
 from wordlm.ui.drawing.tables import number_table, text_table
 from wordlm.ui.frame import parameters, widgets
 from wordlm.ui.frame.export import file_stem, take_away

@@ -2,9 +2,8 @@
 
 import streamlit as st
 
-from wordlm.numbers import written
+from wordlm.numbers import counted, written
 from wordlm.ui.drawing.escape import for_markdown
-from wordlm.ui.drawing.sentences import counted
 from wordlm.ui.frame import address
 from wordlm.ui.state.own_models import MOST, OwnModel, forget, keep_file, own_models
 from wordlm.ui.state.resources import vocabulary

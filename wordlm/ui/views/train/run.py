@@ -4,9 +4,8 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from wordlm.jobs import Ending, Job, LineIsFull, Order, State
-from wordlm.numbers import duration, written
+from wordlm.numbers import counted, duration, written
 from wordlm.ui.drawing.escape import as_sentence, for_markdown
-from wordlm.ui.drawing.sentences import counted
 from wordlm.ui.frame import address
 from wordlm.ui.state.own_models import be_done_with, job_of_visitor, take_up
 from wordlm.ui.state.run_marker import mark_run

@@ -6,10 +6,9 @@ import streamlit as st
 
 from wordlm.data import Corpus, make_all_windows
 from wordlm.jobs import Order, seconds_needed, validation_sample
-from wordlm.numbers import duration
+from wordlm.numbers import counted, duration
 from wordlm.text import encode_prompt
 from wordlm.training import TrainConfig, choose_device
-from wordlm.ui.drawing.sentences import counted
 from wordlm.ui.frame import widgets
 from wordlm.ui.frame.controls import choose_model
 from wordlm.ui.frame.glossary import explain

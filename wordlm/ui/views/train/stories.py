@@ -3,9 +3,9 @@
 import streamlit as st
 
 from wordlm.data import FEWEST_STORIES, SEPARATOR, Corpus, DataError
+from wordlm.numbers import counted
 from wordlm.prepare_data import prepare
 from wordlm.ui.drawing.escape import as_sentence, for_markdown
-from wordlm.ui.drawing.sentences import counted
 from wordlm.ui.frame import address, parameters, widgets
 from wordlm.ui.frame.glossary import explain
 from wordlm.ui.frame.uploads import kept_upload
