@@ -63,7 +63,7 @@ def run_app() -> None:
     from wordlm.ui.frame import address
     from wordlm.ui.frame.controls import draw_shared_controls
     from wordlm.ui.frame.tour import draw_tour
-    from wordlm.ui.state.own_models import keep_finished_training
+    from wordlm.ui.state.own_models import OwnModelGone, keep_finished_training, own_models
     from wordlm.ui.state.resources import ArtifactError
 
     waiting.empty()
@@ -76,10 +76,12 @@ def run_app() -> None:
         page.run()
     except PageEnds:
         pass
-    except ArtifactError as error:
+    except (ArtifactError, OwnModelGone) as error:
         st.error(f"This page cannot be shown. {as_sentence(error)}")
     else:
-        _settle(name)
+        # What is taken out of collections is never freed when it is garbage: a visitor's models must not be in it.
+        if not own_models():
+            _settle(name)
     finally:
         st.session_state[_INSIDE] = False
     with place_of_link:

@@ -14,12 +14,13 @@ _FILE_SAID = "checkpoint_said"
 
 def open_links(own: OwnModel, place: str) -> None:
     """Draw the buttons that show an own model on another page, and its file; `place` tells two rows of them apart."""
+    key = own.key  # Streamlit keeps callbacks longer than a visitor may keep the model
 
     def choose() -> None:
-        address.choose("model", own.name)
-        address.choose("b", own.key.variant.choice)
+        address.choose("model", key.choice)
+        address.choose("b", key.variant.choice)
         address.choose("engine", "PyTorch")
-        address.choose("writers", [own.name])
+        address.choose("writers", [key.choice])
 
     for title, page in (("Explore", "explore"), ("Compare", "compare"), ("Generate", "generate")):
         if st.button(f"Open in {title}", key=f"{place}_{own.name}_{page}", on_click=choose):
@@ -73,6 +74,6 @@ def describe(own: OwnModel) -> str:
         parts.append(counted(step, "update"))
     if isinstance(loss, float):
         parts.append(f"validation loss {written(loss)}")
-    if own.vocab.sha256 != vocabulary().sha256:
-        parts.append(f"its own vocabulary of {len(own.vocab):,} words")
+    if (vocab := own.weights.vocab).sha256 != vocabulary().sha256:
+        parts.append(f"its own vocabulary of {len(vocab):,} words")
     return ", ".join(parts)
