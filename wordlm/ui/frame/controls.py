@@ -138,7 +138,7 @@ def choose_model(name: str, label: str, offered: Sequence[str], **more: Any) -> 
 
 def shared_choice() -> Choice:
     """Return what the shared controls say, also where a page draws only some of them."""
-    text, seed = address.chosen("prompt"), address.chosen("seed")
+    text, seed = address.read_text("prompt"), address.chosen("seed")
     chosen = checkpoint(address.settle("model", offered_models()), seed)
     if chosen.is_own:
         address.not_carried(f"the model {chosen.title}, which is your own")

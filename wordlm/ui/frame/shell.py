@@ -59,7 +59,8 @@ def run_app() -> None:
     waiting = st.empty()
     if "torch" not in sys.modules:  # the first visitor of a server sees the frame while that is being loaded
         waiting.html(_WAITING)
-    from wordlm.ui.drawing.escape import as_sentence
+    from wordlm.ui import limits
+    from wordlm.ui.drawing.escape import as_sentence, for_markdown
     from wordlm.ui.frame import address
     from wordlm.ui.frame.controls import draw_shared_controls
     from wordlm.ui.frame.tour import draw_tour
@@ -67,6 +68,9 @@ def run_app() -> None:
     from wordlm.ui.state.resources import ArtifactError
 
     waiting.empty()
+    if limits.wrong:
+        st.error(f"The app cannot start. {for_markdown('; '.join(limits.wrong))}.")
+        return
     address.read_link(name)
     keep_finished_training()
     place_of_link = draw_shared_controls(PAGES[name][1])

@@ -13,10 +13,9 @@ from wordlm.checkpoints import open_checkpoint, save_model_npz
 from wordlm.jobs import Job
 from wordlm.models import LanguageModel, variant_of
 from wordlm.text import Vocab
+from wordlm.ui.limits import OWN_MODELS
 from wordlm.variants import Variant
 
-MOST = 3
-"""So many a visitor; a model takes 5 MB, an MLP 9 MB."""
 JOB = "job"
 REPLAY = "replay"
 """Which step of the training's heads is looked at."""
@@ -117,7 +116,7 @@ def keep(metadata: dict[str, Any], model: LanguageModel, vocab: Vocab) -> str:
     key = Own(f"own {number}", variant, seed if isinstance(seed, int) else 0, digest.hexdigest())
     own = OwnModel(key, metadata, _held.setdefault(key.digest, Weights(model, vocab)))
     models[own.name] = own
-    while len(models) > MOST:
+    while len(models) > OWN_MODELS.most:
         del models[next(iter(models))]
     return own.name
 

@@ -26,7 +26,8 @@ from wordlm.generation import (
 )
 from wordlm.numbers import percent, written
 from wordlm.starts import opening_of
-from wordlm.text import BOS, EOS, SPECIALS, UNK, Vocab, typed_words
+from wordlm.text import BOS, CONTEXT_LEN, EOS, SPECIALS, UNK, Vocab, typed_words
+from wordlm.ui import limits
 from wordlm.ui.drawing.charts import ACCENT
 from wordlm.ui.drawing.escape import as_sentence, for_html, for_markdown
 from wordlm.ui.drawing.sentences import counted
@@ -211,12 +212,19 @@ def story_html(start: Start, decisions: Sequence[Decision], chosen: Checkpoint) 
         if choice.id == EOS:
             break
         read.append(UNKNOWN_MARK if choice.id == UNK else vocab.itos[choice.id])
-        view = urlencode({"prompt": " ".join(read), "model": chosen.choice, "seed": chosen.seed})
+        view = urlencode({"prompt": as_linked(" ".join(read)), "model": chosen.choice, "seed": chosen.seed})
         tint = f"background: color-mix(in srgb, {ACCENT} {round(45 * choice.probability)}%, transparent)"
         link = "" if chosen.is_own else f' href="./?{html.escape(view)}" target="_blank"'
         chance = html.escape(written(choice.probability, 3, limit=True))
         words.append(f'<a{link} style="{tint}" title="{chance}">{html.escape(vocab.itos[choice.id])}</a>')
     return f'<div class="story" dir="auto"><em>{html.escape(start.text)}</em> {" ".join(words)}</div>'
+
+
+def as_linked(text: str) -> str:
+    """Return what a link says of a text: its last 64 words where all of it is too long; the model reads no more."""
+    if len(text) <= limits.ADDRESS_TEXT.most:
+        return text
+    return " ".join(text[-limits.ADDRESS_TEXT.most :].split()[-CONTEXT_LEN:])
 
 
 Stories = dict[str, tuple[Checkpoint, Generation]]
