@@ -12,6 +12,7 @@ from streamlit.web.server.starlette.starlette_server_config import XSRF_COOKIE_N
 from wordlm.jobs import LineIsFull, Trainer
 from wordlm.text import encode_prompt
 from wordlm.ui import limits
+from wordlm.ui.frame import controls
 from wordlm.ui.frame.parameters import PARAMETERS
 from wordlm.ui.views.generate.stories import as_linked
 from wordlm.ui.views.train.trainer import visitor
@@ -29,6 +30,15 @@ def test_of_a_long_prompt_the_end_is_read_and_all_of_it_stays(open_page, page):
 
 def test_the_model_reads_a_long_prompt_as_before(vocab):
     assert encode_prompt(limits.PROMPT.cut(LONG), vocab).ids == encode_prompt(LONG, vocab).ids
+
+
+def test_a_word_appended_in_the_picture_of_a_long_prompt_leaves_its_beginning(vocab, monkeypatch):
+    monkeypatch.setattr(controls.st, "session_state", {"view": {"prompt": LONG}})
+    read = limits.PROMPT.cut(LONG)
+    for sent, kept in ((f"{read} and", f"{LONG} and"), ("another text", "another text")):
+        controls.st.session_state["view"]["prompt"] = LONG
+        controls.choose_in_picture(encode_prompt(LONG, vocab), {"prompt": sent})
+        assert controls.st.session_state["view"]["prompt"] == kept
 
 
 def test_of_a_long_text_the_beginning_is_scored_and_all_of_it_stays(open_page, monkeypatch):

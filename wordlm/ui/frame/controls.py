@@ -252,7 +252,9 @@ def choose_in_picture(prompt: EncodedPrompt, came: dict[str, Any]) -> None:
     if isinstance(head := came.get("toggled"), int):
         address.choose("without", sorted({*address.chosen("without")} ^ {str(head + 1)}))
     if isinstance(text := came.get("prompt"), str):
-        address.choose("prompt", text)
+        # The picture goes on from what is read of a prompt, maybe the end of a longer one; nothing typed is lost.
+        whole, read = address.chosen("prompt"), address.read_text("prompt").rstrip()
+        address.choose("prompt", whole.rstrip() + text.removeprefix(read) if text.startswith(read) else text)
     for name in ("form", "scale", "first", "beside", "word"):
         if isinstance(value := came.get(name), str):
             address.choose(name, value)
