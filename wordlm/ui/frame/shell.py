@@ -64,7 +64,7 @@ def run_app() -> None:
     from wordlm.ui.frame import address
     from wordlm.ui.frame.controls import draw_shared_controls
     from wordlm.ui.frame.tour import draw_tour
-    from wordlm.ui.state.own_models import OwnModelGone, keep_finished_training, own_models
+    from wordlm.ui.state.own_models import OwnModelGone, keep_finished_training
     from wordlm.ui.state.resources import ArtifactError
 
     waiting.empty()
@@ -83,9 +83,7 @@ def run_app() -> None:
     except (ArtifactError, OwnModelGone) as error:
         st.error(f"This page cannot be shown. {as_sentence(error)}")
     else:
-        # What is taken out of collections is never freed when it is garbage: a visitor's models must not be in it.
-        if not own_models():
-            _settle(name)
+        _settle(name)
     finally:
         st.session_state[_INSIDE] = False
     with place_of_link:
