@@ -13,6 +13,7 @@ from wordlm.inspection import Checks
 from wordlm.models import CausalAttentionLM
 from wordlm.numbers import written
 from wordlm.text import encode_prompt
+from wordlm.ui import limits
 from wordlm.ui.drawing import sentences
 
 PROMPT = "a little dog found a red hat"
@@ -445,7 +446,8 @@ PROMPTS = {
 @pytest.mark.parametrize("name", PROMPTS)
 def test_any_prompt_is_shown_as_typed_and_raises_nothing(open_page, vocab, name, page):
     screen = open_page(page, prompt=PROMPTS[name])
-    prompt = encode_prompt(PROMPTS[name], vocab)
+    prompt = encode_prompt(limits.PROMPT.cut(PROMPTS[name]), vocab)
+    assert screen.app.text_input(key="prompt").value == PROMPTS[name]
     for markup in ("<img", "<script"):
         assert markup not in screen.text.lower()
     if page == "explore":

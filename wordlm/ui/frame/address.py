@@ -11,12 +11,11 @@ from urllib.parse import quote, urlencode
 
 import streamlit as st
 
+from wordlm.ui import limits
 from wordlm.ui.drawing.escape import for_markdown, shortened
 from wordlm.ui.frame.link import copy_link, write_address
-from wordlm.ui.frame.parameters import PARAMETERS, Several, as_text
+from wordlm.ui.frame.parameters import PARAMETERS, Several, Text, as_text
 
-LONGEST_TEXT = 2000
-"""Characters of a text in an address; servers refuse addresses of some 10,000 or more."""
 VIEW, _LINK, DRAWN, SEEN, _PAGE, _ARRIVED = "view", "link", "drawn", "seen", "page", "arrived"
 
 
@@ -118,6 +117,24 @@ def read_link(page: str) -> None:
             _say_left_out(name, text)
 
 
+def read_text(name: str) -> str:
+    """Return what is read of a typed text: all of it, or as much as its limit lets through."""
+    return _text(name).limit.cut(chosen(name))
+
+
+def say_if_cut(name: str) -> None:
+    """Say so above the page where a text is longer than what is read of it."""
+    limit, length = _text(name).limit, len(chosen(name))
+    if length > limit.most:
+        st.session_state[_PLACE].warning(limit(length))
+
+
+def _text(name: str) -> Text:
+    declared = PARAMETERS[name]
+    assert isinstance(declared, Text)
+    return declared
+
+
 def leave_out(name: str, text: str) -> None:
     """Note and say a choice of the link that is not offered, once; later ones are no mistake of a link."""
     link: Link = st.session_state[_LINK]
@@ -148,8 +165,10 @@ def end_page() -> None:
         value = state[VIEW].get(name, default)
         if (value == default or (not value and not default)) and not PARAMETERS[name].always:
             continue
-        if isinstance(value, str) and len(quote(value)) > LONGEST_TEXT:
-            not_carried(f"{getattr(PARAMETERS[name], 'what', name)}, which is too long for an address")
+        # A very long text is not quoted at each rerun to count it.
+        most = limits.ADDRESS_TEXT.most
+        if isinstance(value, str) and (len(value) > most or len(quote(value)) > most):
+            not_carried(limits.ADDRESS_TEXT(getattr(PARAMETERS[name], "what", name)))
             continue
         pairs += [(name, as_text(one)) for one in (value or [""] if isinstance(value, list) else [value])]
     write_address(urlencode(pairs), list(PARAMETERS))

@@ -146,7 +146,7 @@ def choose_model(name: str, label: str, offered: Sequence[str], **more: Any) -> 
 
 def shared_choice() -> Choice:
     """Return what the shared controls say, also where a page draws only some of them."""
-    text, seed = address.chosen("prompt"), address.chosen("seed")
+    text, seed = address.read_text("prompt"), address.chosen("seed")
     chosen = checkpoint(address.settle("model", offered_models()), seed)
     if chosen.is_own:
         address.not_carried(f"the model {chosen.title}, which is your own")
@@ -260,7 +260,11 @@ def choose_in_picture(said: Chosen, *, but: Collection[str] = ()) -> None:
         address.choose("head", str(came["head"] + 1))
     if "off" in came:
         address.choose("without", [str(head + 1) for head in sorted(came["off"])])
-    for name in ("form", "scale", "first", "beside", "prompt", "word"):
+    if (text := came.get("prompt")) is not None:
+        # The picture goes on from what is read of a prompt, maybe the end of a longer one; nothing typed is lost.
+        whole, read = address.chosen("prompt"), address.read_text("prompt").rstrip()
+        address.choose("prompt", whole.rstrip() + text.removeprefix(read) if text.startswith(read) else text)
+    for name in ("form", "scale", "first", "beside", "word"):
         if came.get(name) is not None:
             address.choose(name, came[name])
     if came.get("word") is not None:

@@ -10,7 +10,18 @@ from typing import Any
 import streamlit as st
 from streamlit.elements.lib.mutable_expander_container import ExpanderContainer
 
-from wordlm.ui.frame.address import DRAWN, SEEN, VIEW, choose, has_reconnected, is_beginning, keep, leave_out
+from wordlm.ui.frame.address import (
+    DRAWN,
+    SEEN,
+    VIEW,
+    choose,
+    has_reconnected,
+    is_beginning,
+    keep,
+    leave_out,
+    read_text,
+    say_if_cut,
+)
 from wordlm.ui.frame.parameters import PARAMETERS
 
 
@@ -95,15 +106,21 @@ def expander(name: str, label: str, **more: Any) -> ExpanderContainer:
 
 
 def field(name: str, label: str, **more: Any) -> str:
-    """Draw a field for one line of text."""
+    """Draw a field for one line of text, and return what is read of it."""
     first = _begin(name)
-    return keep(name, st.text_input(label, first or "", key=name, **more) or "")
+    return _typed(name, st.text_input(label, first or "", key=name, **more))
 
 
 def area(name: str, label: str, **more: Any) -> str:
-    """Draw a field for several lines of text."""
+    """Draw a field for several lines of text, and return what is read of it."""
     first = _begin(name)
-    return keep(name, st.text_area(label, first or "", key=name, **more) or "")
+    return _typed(name, st.text_area(label, first or "", key=name, **more))
+
+
+def _typed(name: str, text: str | None) -> str:
+    keep(name, text or "")
+    say_if_cut(name)
+    return read_text(name)
 
 
 def tabs(name: str) -> list[Any]:

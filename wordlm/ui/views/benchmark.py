@@ -38,6 +38,7 @@ from wordlm.ui.frame.export import Collected
 from wordlm.ui.frame.glossary import explain, say
 from wordlm.ui.frame.numbers_behind import in_numbers
 from wordlm.ui.frame.uploads import kept_upload
+from wordlm.ui.limits import COMPARISON_MB
 from wordlm.variants import Variant
 
 _OWN = "own"
@@ -46,7 +47,7 @@ SEED_SYMBOLS = ("circle", "diamond", "square", "triangle-up", "cross", "star")
 
 def uploaded_comparison() -> dict | None:
     """Let the visitor add a `comparison.json` of their own; return it if it is well formed."""
-    upload = kept_upload("Your own comparison.json, from run_head_comparison", ["json"], _OWN)
+    upload = kept_upload("Your own comparison.json, from run_head_comparison", ["json"], _OWN, COMPARISON_MB)
     if upload is None:
         return None
     name, content = upload

@@ -8,11 +8,9 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from wordlm.compare import surprisal_table
-from wordlm.inspection import inspect_ids, weight_table
-from wordlm.models import LanguageModel
+from wordlm.inspection import weight_table
 from wordlm.numbers import SPACE, counted, listed, signed, written
 from wordlm.results import mean_interval, paired_differences
-from wordlm.scoring import score_words
 from wordlm.text import EncodedPrompt
 from wordlm.ui.browser.carrying.messages import Chosen
 from wordlm.ui.browser.pictures.heads import Look, Pane, heads_picture, panes_of
@@ -23,7 +21,7 @@ from wordlm.ui.frame import address, controls
 from wordlm.ui.frame.export import Collected
 from wordlm.ui.frame.glossary import say
 from wordlm.ui.frame.numbers_behind import picture_over_numbers
-from wordlm.ui.state.resources import Checkpoint
+from wordlm.ui.state.resources import Checkpoint, inspection_of, scores_of
 
 HUES, MEAN_HUE = ("#0072B2", "#D55E00"), head_hue(6)
 """Of A and of B; of the mean of four heads, which is the hue of none of them."""
@@ -101,20 +99,20 @@ def next_words_of_two(words: pd.DataFrame, names: list[str]) -> go.Figure:
 
 
 def collected(
-    models: dict[str, tuple[Checkpoint, LanguageModel]],
+    models: dict[str, Checkpoint],
     prompt: EncodedPrompt,
     reading: EncodedPrompt,
     word_ids: tuple[int, ...],
     words: pd.DataFrame,
 ) -> Collected:
-    """Return the tables and figures of the view; it runs on a press, where there is no session to ask."""
-    losses = {name: score_words(model, word_ids, first=prompt.first_word).losses for name, (_, model) in models.items()}
+    """Return the tables and figures of the view."""
+    losses = {name: scores_of(one, word_ids, prompt.first_word).losses for name, one in models.items()}
     tables = {"Next words": words, "Surprisal of each typed word": surprisal_table(prompt.word_labels, losses)}
     figures = {
         "Surprisal of each typed word": charts.paired_bars(list(prompt.word_labels), losses, "surprisal, nats"),
         "Next words": next_words_of_two(words, list(models)),
     }
-    seen = {name: inspect_ids(model, reading.ids) for name, (one, model) in models.items() if one.heads}
+    seen = {name: inspection_of(one, reading.ids) for name, one in models.items() if one.heads}
     if seen:
         tables["Weights of the chosen query"] = weight_table(seen, reading)
     return tables, figures

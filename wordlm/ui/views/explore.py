@@ -10,8 +10,7 @@ import streamlit as st
 from wordlm.ablation import next_word_effect
 from wordlm.arithmetic import WeightSteps
 from wordlm.head_measures import head_measures
-from wordlm.inspection import Inspection, Rows, inspect_ids, next_words, rows_of, shape_table, token_table, weight_table
-from wordlm.models import CausalAttentionLM
+from wordlm.inspection import Inspection, Rows, next_words, shape_table, token_table, weight_table
 from wordlm.numbers import count, counted, written
 from wordlm.starts import Example
 from wordlm.text import EncodedPrompt, Vocab
@@ -24,7 +23,7 @@ from wordlm.ui.drawing.charts import head_hue
 from wordlm.ui.drawing.escape import for_html, for_markdown, label_html, word_html
 from wordlm.ui.frame import address, controls, export, widgets
 from wordlm.ui.frame.glossary import explain
-from wordlm.ui.state.resources import Checkpoint
+from wordlm.ui.state.resources import Checkpoint, inspection_of, model_of, rows_drawn_of
 
 ONE_READING = (
     "The picture now shows the matrices that one reading of the whole prompt makes, as the course prints them. "
@@ -98,15 +97,10 @@ def draw_squares(
 
 
 def squares_alone(
-    chosen: Checkpoint,
-    model: CausalAttentionLM,
-    prompt: EncodedPrompt,
-    look: Look,
-    off: tuple[int, ...],
-    one_reading: bool,
+    chosen: Checkpoint, prompt: EncodedPrompt, look: Look, off: tuple[int, ...], one_reading: bool
 ) -> str:
-    """Return the squares as an SVG file; it runs on a press, where there is no session to ask."""
-    rows = inspect_ids(model, prompt.ids).weights if one_reading else rows_of(model, prompt).weights
+    """Return the squares as an SVG file."""
+    rows = inspection_of(chosen, prompt.ids).weights if one_reading else rows_drawn_of(chosen, prompt).weights
     way = "one reading of the whole prompt" if one_reading else "each word read as the last"
     title = f"Where each head of {chosen.name} looks, {way}"
     return squares_svg(title, prompt, rows, panes_of(len(rows), off), look)
@@ -299,18 +293,18 @@ def word_alone(word: str, probability: float, rank: int) -> None:
 
 def collected(
     chosen: Checkpoint,
-    models: dict[Checkpoint, CausalAttentionLM],
+    compared: list[Checkpoint],
     prompt: EncodedPrompt,
     reading: EncodedPrompt,
     words: pd.DataFrame,
 ) -> export.Collected:
-    """Return the tables and figures of the view; it runs on a press, where there is no session to ask."""
+    """Return the tables and figures of the view; those of the weights are of the models `compared`."""
     tables, figures = {"Tokens": token_table(prompt), "Next words": words}, {}
-    seen = {one: inspect_ids(model, reading.ids) for one, model in models.items()}
+    seen = {one: inspection_of(one, reading.ids) for one in compared}
     if seen:
         tables["Weights of the chosen query"] = weight_table({one.name: s for one, s in seen.items()}, reading)
-    if chosen in models:
-        tables["How each head spreads its weights"] = head_measures(models[chosen], seen[chosen])
+    if chosen in seen:
+        tables["How each head spreads its weights"] = head_measures(model_of(chosen), seen[chosen])
         tables["Shapes"] = shape_table(seen[chosen])
     likeliest = words.rename(columns={"after": "probability"}) if "after" in words else words
     labels = [f"{rank} · {word}" for rank, word in enumerate(likeliest["word"], 1)]

@@ -44,11 +44,11 @@ def outcome(job: Job) -> None:
         "All lines are scored on the same validation targets."
     )
     _say_what_followed(job)
-    even = math.log(len(own.vocab))
+    even = math.log(len(own.weights.vocab))
     if job.result["validation_loss"] > even:
         st.warning(
             f"On the validation stories {own.name} is worse than even chance. To give each of the "
-            f"{len(own.vocab):,} words the same probability has a loss of {written(even)}."
+            f"{len(own.weights.vocab):,} words the same probability has a loss of {written(even)}."
         )
     alt = "Your model beside the bundled one on the same validation targets"
     st.plotly_chart(_beside_bars(table), key="own_beside", config=MENU, alt=alt)
