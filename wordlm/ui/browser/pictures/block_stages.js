@@ -131,10 +131,12 @@ function sayMessage({ model, read, prompt }, head, k) {
 /** In a sentence every word of the text stands in quotes: "the" would be lost among ours. */
 export function quoted(word) {
   if (word === "<BOS>") return "the start mark";
+  if (word.length > MOST_QUOTED) word = `${Array.from(word).slice(0, MOST_QUOTED - 1).join("")}…`;
   // A word that runs from right to left would take the number after it along, so it is isolated from it.
   return RIGHT_TO_LEFT.test(word) ? `\u2068“${word}”\u2069` : `“${word}”`;
 }
 
+const MOST_QUOTED = 24; // characters; a longer word would make the sentence jump, and the picture below it
 const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/;
 
 const heads = (model) => Array.from({ length: model.heads }, (_, h) => `head ${h + 1}`);
