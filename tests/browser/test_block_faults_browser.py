@@ -65,9 +65,10 @@ def test_while_another_model_is_fetched_the_old_picture_is_said_to_be_the_old_on
 def test_a_model_that_is_no_longer_wanted_is_given_up_and_its_failure_changes_nothing(page, server, weights):
     open_picture(page, server)
     weights.start()
-    with page.expect_event("requestfailed", lambda request: request.url.endswith(".bin")) as given_up:
+    with page.expect_request("**/media/*.bin"):
         choose(page, "model", "8")
-        expect(page.locator(".notice")).to_contain_text("Fetching 8 heads")
+    expect(page.locator(".notice")).to_contain_text("Fetching 8 heads")
+    with page.expect_event("requestfailed") as given_up, page.expect_request("**/media/*.bin"):
         choose(page, "model", "2")
     assert "ABORTED" in given_up.value.failure
     expect(page.locator(".notice")).to_contain_text("Fetching 2 heads")
