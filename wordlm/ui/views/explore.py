@@ -9,10 +9,10 @@ import streamlit as st
 
 from wordlm.ablation import next_word_effect
 from wordlm.arithmetic import WeightSteps
-from wordlm.head_measures import head_measures
 from wordlm.inspection import Inspection, Rows, inspect_ids, next_words, rows_of, shape_table, token_table, weight_table
 from wordlm.models import CausalAttentionLM
 from wordlm.numbers import count, written
+from wordlm.row_measures import head_measures
 from wordlm.starts import Example
 from wordlm.text import EncodedPrompt, Vocab
 from wordlm.ui.browser.carrying.messages import Chosen

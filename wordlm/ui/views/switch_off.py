@@ -9,9 +9,9 @@ import streamlit as st
 from wordlm.ablation import Fill, head_value_table, stored_entry, subset_losses, subset_table, worth_together
 from wordlm.data import DataError
 from wordlm.files import artifact
-from wordlm.head_measures import head_measures
 from wordlm.inspection import rows_as_last
 from wordlm.numbers import signed, written
+from wordlm.row_measures import head_measures
 from wordlm.ui.browser.pictures.heads import heads_named, without_heads
 from wordlm.ui.drawing.charts import MENU, interval_points, paired_bars, paired_rows
 from wordlm.ui.drawing.escape import as_sentence, label_html, word_html

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from wordlm.compare import best_matching, head_distances, head_likeness, jensen_shannon
+from wordlm.likeness import best_matching, head_distances, head_likeness, jensen_shannon
 from wordlm.models import build_model
 
 
