@@ -7,9 +7,9 @@ from functools import partial
 import streamlit as st
 
 from wordlm.bundled import SEEDS
-from wordlm.compare import beside_each_other, blend_table, distance_table, partner_table, surprisal_table
-from wordlm.head_measures import MEASURES, measures_beside
 from wordlm.inspection import weight_table
+from wordlm.likeness import beside_each_other, blend_table, distance_table, partner_table, surprisal_table
+from wordlm.row_measures import MEASURES, measures_beside
 from wordlm.ui.browser.pictures.heads import heads_picture
 from wordlm.ui.browser.pictures.squares import squares_svg
 from wordlm.ui.drawing import charts, sentences, tables

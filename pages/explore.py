@@ -8,8 +8,8 @@ import streamlit as st
 
 from wordlm.ablation import switches, word_effect
 from wordlm.arithmetic import explain_weight, softmax_table, step_table, term_table
-from wordlm.head_measures import MEASURES, head_measures
 from wordlm.inspection import next_probabilities, rank_of, shape_table, token_table, weight_table
+from wordlm.row_measures import MEASURES, head_measures
 from wordlm.starts import EXAMPLES
 from wordlm.ui.drawing import sentences, tables
 from wordlm.ui.frame import address, controls, export, numbers_behind, widgets

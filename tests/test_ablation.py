@@ -190,6 +190,15 @@ def test_single_increases_are_added_up_beside_the_increase_with_all_heads_off(st
     assert (together.singles, together.all_off) == (pytest.approx(0.8), 1.5)
 
 
+def test_what_heads_are_worth_together_is_refused_where_a_set_of_them_was_not_measured(stored):
+    stored["zero"].pop()
+    with pytest.raises(ValueError, match="the loss without heads 1, 2, 3 is missing"):
+        worth_together(stored)
+    del stored["zero"][1]
+    with pytest.raises(ValueError, match="the loss without heads 1 is missing"):
+        cheapest_pair(stored)
+
+
 def test_the_cheapest_pair_is_found_among_the_measured_ones_with_its_single_costs(stored):
     assert cheapest_pair(stored) == ((0, 2), 0.6, pytest.approx(0.6))
     stored["zero"] = [entry for entry in stored["zero"] if len(entry["off"]) != 2]

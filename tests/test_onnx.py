@@ -7,11 +7,11 @@ import torch
 from onnx import numpy_helper
 
 from wordlm.checkpoints import open_checkpoint
-from wordlm.compare import LIKENESS_TEXTS
 from wordlm.engines import OnnxEngine, TorchEngine, warm_up
 from wordlm.export_onnx import export
 from wordlm.files import ARTIFACTS, sha256_file
 from wordlm.generation import Decoding, generate
+from wordlm.likeness import LIKENESS_TEXTS
 from wordlm.scoring import prefix_windows
 from wordlm.text import BOS, encode_prompt, left_pad, tokenize
 

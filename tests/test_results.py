@@ -1,5 +1,6 @@
 import copy
 import math
+import statistics
 
 import pandas as pd
 import pytest
@@ -13,7 +14,6 @@ from wordlm.results import (
     run_table,
     seed_difference,
     sharing_table,
-    student_quantile,
     summary_table,
 )
 from wordlm.run_head_comparison import aggregate
@@ -148,8 +148,11 @@ def test_differences_are_paired_by_seed_not_by_place():
     # Student's t, 97.5 %: the NIST/SEMATECH handbook of statistical methods, section 1.3.6.7.2.
     [(1, 12.706), (2, 4.303), (3, 3.182), (5, 2.571), (10, 2.228), (30, 2.042)],
 )
-def test_student_quantiles_equal_the_published_table(freedom, quantile):
-    assert student_quantile(freedom, 0.975) == pytest.approx(quantile, abs=6e-4)
+def test_the_interval_is_as_wide_as_the_published_quantile_says(freedom, quantile):
+    values = [0.1 * place**2 for place in range(freedom + 1)]
+    mean, low, high = mean_interval(values)
+    half = quantile * statistics.stdev(values) / math.sqrt(len(values))
+    assert (mean - low, high - mean) == (pytest.approx(half, rel=5e-4), pytest.approx(half, rel=5e-4))
 
 
 def test_the_interval_of_three_values_is_worked_by_hand():

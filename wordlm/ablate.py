@@ -12,10 +12,10 @@ import torch
 from tqdm import tqdm
 
 from wordlm.ablation import all_subsets, mean_messages, paired_interval, shapley_values, subset_losses
-from wordlm.checkpoints import list_checkpoints, open_models_with_heads
-from wordlm.commands import CommandParser, check_target, errors_in_one_line
-from wordlm.data import Corpus, build_corpus, make_all_windows
-from wordlm.files import artifact, sha256_file, write_json
+from wordlm.checkpoints import open_models_with_heads
+from wordlm.commands import measure_heads
+from wordlm.data import Corpus, make_all_windows
+from wordlm.files import sha256_file
 from wordlm.models import CausalAttentionLM
 
 MOST_HEADS_FOR_ALL_SUBSETS = 4
@@ -75,17 +75,7 @@ def measure_all(heads_dir: Path, corpus: Corpus) -> dict[str, Any]:
 
 
 def main() -> None:
-    parser = CommandParser(__doc__)
-    parser.add_argument("--data-dir", type=Path, default=Path("work/data"))
-    parser.add_argument("--profile", choices=["smoke", "dgx"], default="dgx")
-    parser.add_argument("--heads-dir", type=Path, default=artifact("heads"))
-    parser.add_argument("--output", type=Path, default=Path("work/ablation.json"))
-    args = parser.parse_args()
-    with errors_in_one_line():
-        check_target(args.output)
-        list_checkpoints(args.heads_dir)  # reading the stories takes longer
-        result = measure_all(args.heads_dir, build_corpus(args.data_dir, args.profile))
-        write_json(args.output, result)
+    result = measure_heads(__doc__, "work/ablation.json", measure_all)
     for name, entry in result["checkpoints"].items():
         single = {e["off"][0]: e["increase"] for e in entry["zero"] if len(e["off"]) == 1}
         print(f"{name:22} {entry['loss']:.4f}  " + " ".join(f"-h{h + 1} {v:+.4f}" for h, v in single.items()))

@@ -133,7 +133,7 @@ class Together:
 def worth_together(stored: dict) -> Together:
     """Return what the heads of one entry of `ablation.json` are worth one by one and together."""
     singles = sum(entry["increase"] for entry in stored["zero"] if len(entry["off"]) == 1)
-    return Together(singles, stored_entry(stored, "zero", range(stored["heads"]))["increase"])
+    return Together(singles, _increase(stored, range(stored["heads"])))
 
 
 def cheapest_pair(stored: dict) -> tuple[tuple[int, int], float, float] | None:
@@ -146,7 +146,7 @@ def cheapest_pair(stored: dict) -> tuple[tuple[int, int], float, float] | None:
         return None
     least = min(pairs, key=lambda entry: entry["increase"])
     first, second = least["off"]
-    apart = sum(stored_entry(stored, "zero", [head])["increase"] for head in (first, second))
+    apart = sum(_increase(stored, [head]) for head in (first, second))
     return (first, second), least["increase"], apart
 
 
@@ -163,6 +163,13 @@ def subset_table(stored: dict) -> pd.DataFrame:
 def stored_entry(stored: dict, fill: Fill, off: Sequence[int]) -> dict | None:
     """Return the measured entry for a set of heads off, or None where it was not measured."""
     return next((entry for entry in stored[fill] if entry["off"] == list(off)), None)
+
+
+def _increase(stored: dict, off: Sequence[int]) -> float:
+    if (entry := stored_entry(stored, "zero", off)) is None:
+        heads = ", ".join(str(head + 1) for head in off)
+        raise ValueError(f"the loss without heads {heads} is missing: python -m wordlm.ablate measures it")
+    return entry["increase"]
 
 
 @torch.inference_mode()

@@ -10,9 +10,11 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
-from wordlm.data import DataError
+from wordlm.checkpoints import list_checkpoints
+from wordlm.data import Corpus, DataError, build_corpus
+from wordlm.files import artifact, write_json
 
 
 class CommandParser(argparse.ArgumentParser):
@@ -61,3 +63,22 @@ def check_target(path: Path) -> None:
         raise ValueError(f"{path} cannot be written: {folder} is no folder")
     if not os.access(folder, os.W_OK):
         raise ValueError(f"{path} cannot be written: {folder} may not be written to")
+
+
+def measure_heads(doc: str | None, output: str, measure: Callable[[Path, Corpus], dict[str, Any]]) -> dict[str, Any]:
+    """Run a command that measures the heads of every checkpoint in a folder; write the result to a file and return it.
+
+    `output` is where it is written unless `--output` says otherwise; `measure` gets the folder and the stories.
+    """
+    parser = CommandParser(doc)
+    parser.add_argument("--data-dir", type=Path, default=Path("work/data"))
+    parser.add_argument("--profile", choices=["smoke", "dgx"], default="dgx")
+    parser.add_argument("--heads-dir", type=Path, default=artifact("heads"))
+    parser.add_argument("--output", type=Path, default=Path(output))
+    args = parser.parse_args()
+    with errors_in_one_line():
+        check_target(args.output)
+        list_checkpoints(args.heads_dir)  # reading the stories takes longer
+        result = measure(args.heads_dir, build_corpus(args.data_dir, args.profile))
+        write_json(args.output, result)
+        return result

@@ -10,10 +10,10 @@ from typing import Any
 
 from tqdm import tqdm
 
-from wordlm.checkpoints import list_checkpoints, open_models_with_heads
-from wordlm.commands import CommandParser, check_target, errors_in_one_line
-from wordlm.data import Corpus, build_corpus, make_all_windows
-from wordlm.files import artifact, sha256_file, write_json
+from wordlm.checkpoints import open_models_with_heads
+from wordlm.commands import measure_heads
+from wordlm.data import Corpus, make_all_windows
+from wordlm.files import sha256_file
 from wordlm.profiles import POSITION, STORIES, Profile, Readings, controlled, profile_of
 
 CONTROLLED_SEED = 0
@@ -37,17 +37,7 @@ def profile_all(heads_dir: Path, corpus: Corpus) -> dict[str, Any]:
 
 
 def main() -> None:
-    parser = CommandParser(__doc__)
-    parser.add_argument("--data-dir", type=Path, default=Path("work/data"))
-    parser.add_argument("--profile", choices=["smoke", "dgx"], default="dgx")
-    parser.add_argument("--heads-dir", type=Path, default=artifact("heads"))
-    parser.add_argument("--output", type=Path, default=Path("work/profiles.json"))
-    args = parser.parse_args()
-    with errors_in_one_line():
-        check_target(args.output)
-        list_checkpoints(args.heads_dir)  # reading the stories takes longer
-        result = profile_all(args.heads_dir, build_corpus(args.data_dir, args.profile))
-        write_json(args.output, result)
+    result = measure_heads(__doc__, "work/profiles.json", profile_all)
     for name, entry in result["checkpoints"].items():
         seen = Profile.from_json(entry["profiles"][STORIES])
         for head in range(seen.heads):

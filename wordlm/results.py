@@ -6,8 +6,8 @@ import statistics
 from collections.abc import Iterable
 from typing import Any
 
-import numpy as np
 import pandas as pd
+from scipy.special import stdtrit
 
 from wordlm.course import cache_bytes_of
 from wordlm.numbers import signed
@@ -339,18 +339,5 @@ def mean_interval(values: list[float], level: float = 0.95) -> tuple[float, floa
     It rests on values that are drawn from one normal distribution, each independent of the others. Needs two or more.
     """
     mean = statistics.fmean(values)
-    half = student_quantile(len(values) - 1, (1 + level) / 2) * statistics.stdev(values) / math.sqrt(len(values))
+    half = stdtrit(len(values) - 1, (1 + level) / 2) * statistics.stdev(values) / math.sqrt(len(values))
     return mean, mean - half, mean + half
-
-
-def student_quantile(freedom: int, probability: float) -> float:
-    """Return the quantile of Student's t distribution, to 1e-4, for probabilities above 0.5.
-
-    By summing the density: with u = t / sqrt(t² + freedom), which lies below 1, the density becomes
-    (1 - u²)^(freedom / 2 - 1) up to a constant.
-    """
-    angle = np.linspace(0, math.pi / 2, 200_001)  # u = sin(angle) keeps the sum smooth at u = 1
-    density = np.cos(angle) ** (freedom - 1)
-    area = np.concatenate([[0], np.cumsum((density[1:] + density[:-1]) / 2)])
-    u = math.sin(np.interp(probability - 0.5, area / area[-1] / 2, angle))
-    return u * math.sqrt(freedom / (1 - u * u))

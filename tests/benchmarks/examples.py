@@ -9,9 +9,9 @@ import sys
 
 from wordlm.bundled import BUNDLED, Bundled
 from wordlm.checkpoints import open_checkpoint
-from wordlm.compare import head_distances
 from wordlm.files import artifact
 from wordlm.inspection import rows_of
+from wordlm.likeness import head_distances
 from wordlm.starts import EXAMPLES
 from wordlm.text import Vocab, encode_prompt
 from wordlm.variants import Variant

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from tests.pages.screen import array, softmax
-from wordlm.compare import LIKENESS_TEXTS, best_matching, head_likeness
 from wordlm.files import ARTIFACTS, read_json
+from wordlm.likeness import LIKENESS_TEXTS, best_matching, head_likeness
 from wordlm.scoring import word_losses
 from wordlm.text import tokenize
 

@@ -8,9 +8,9 @@ import pytest
 from tests.pages.screen import array
 from tests.pages.test_learn_page import sentences
 from tests.pages.test_train_page import FAST, press, train
-from wordlm.compare import LIKENESS_TEXTS, head_likeness
 from wordlm.embeddings import added_by_training, cosines, vectors_of
 from wordlm.files import ARTIFACTS, read_json
+from wordlm.likeness import LIKENESS_TEXTS, head_likeness
 from wordlm.profiles import TARGETS, Profile
 from wordlm.text import tokenize
 

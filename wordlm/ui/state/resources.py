@@ -16,11 +16,11 @@ import torch
 
 from wordlm.bundled import BUNDLED, SEEDS, Bundled
 from wordlm.checkpoints import open_checkpoint
-from wordlm.compare import LIKENESS_TEXTS, head_likeness
 from wordlm.data import Corpus, build_corpus, corpus_from_stories, make_all_windows, stories_in, stories_path
 from wordlm.embeddings import Vectors, WordMap, added_by_training, vectors_of, word_map
 from wordlm.files import REPOSITORY, artifact, read_json, sha256_file
 from wordlm.inspection import Inspection, Rows, inspect_ids, next_probabilities, rows_of
+from wordlm.likeness import LIKENESS_TEXTS, head_likeness
 from wordlm.models import LanguageModel, variant_of
 from wordlm.profiles import NAMES, STORIES, WORDS, Profile, Readings, controlled, profile_of
 from wordlm.results import check_aggregate, check_comparison

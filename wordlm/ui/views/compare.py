@@ -7,8 +7,8 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
-from wordlm.compare import surprisal_table
 from wordlm.inspection import weight_table
+from wordlm.likeness import surprisal_table
 from wordlm.numbers import SPACE, counted, listed, signed, written
 from wordlm.results import mean_interval, paired_differences
 from wordlm.text import EncodedPrompt

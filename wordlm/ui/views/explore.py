@@ -9,9 +9,9 @@ import streamlit as st
 
 from wordlm.ablation import next_word_effect
 from wordlm.arithmetic import WeightSteps
-from wordlm.head_measures import head_measures
 from wordlm.inspection import Inspection, Rows, next_words, shape_table, token_table, weight_table
 from wordlm.numbers import count, counted, written
+from wordlm.row_measures import head_measures
 from wordlm.starts import Example
 from wordlm.text import EncodedPrompt, Vocab
 from wordlm.ui.browser.carrying.messages import Chosen

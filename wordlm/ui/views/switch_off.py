@@ -9,7 +9,6 @@ import streamlit as st
 from wordlm.ablation import Fill, head_value_table, stored_entry, subset_losses, subset_table, worth_together
 from wordlm.data import DataError
 from wordlm.files import artifact
-from wordlm.head_measures import head_measures
 from wordlm.inspection import rows_as_last
 from wordlm.numbers import counted, signed, written
 from wordlm.ui.browser.pictures.heads import heads_named, without_heads

@@ -1,10 +1,10 @@
 """How alike two heads are, and which head of one model plays the part of which in another."""
 
-import itertools
 from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
+from scipy.special import rel_entr
 
 from wordlm.inspection import Inspection, rows_as_last, weight_table
 from wordlm.models import CausalAttentionLM
@@ -17,12 +17,8 @@ def jensen_shannon(p: np.ndarray, q: np.ndarray) -> np.ndarray:
     The square root of the divergence in bits (Endres and Schindelin 2003), so it is a metric.
     """
     middle = (p + q) / 2
-
-    def divergence(a: np.ndarray) -> np.ndarray:
-        ratio = np.divide(a, middle, out=np.ones_like(middle), where=a > 0)
-        return (a * np.log2(ratio)).sum(-1)
-
-    return np.sqrt(np.clip((divergence(p) + divergence(q)) / 2, 0, 1))
+    bits = (rel_entr(p, middle) + rel_entr(q, middle)).sum(-1) / (2 * np.log(2))
+    return np.sqrt(np.clip(bits, 0, 1))  # rounding alone leaves the range
 
 
 def head_distances(rows: np.ndarray) -> np.ndarray:
@@ -47,15 +43,10 @@ def head_likeness(first: CausalAttentionLM, second: CausalAttentionLM, texts: Se
 
 
 def best_matching(likeness: np.ndarray) -> list[int]:
-    """Return for each head (row) its partner (column), one to one, with the largest total likeness.
+    """Return for each head (row) its partner (column), one to one, with the largest total likeness."""
+    from scipy.optimize import linear_sum_assignment  # a quarter of a second that only this needs
 
-    Tries every pairing: for at most 8 heads.
-    """
-    heads = len(likeness)
-    if heads > 8:
-        raise ValueError(f"at most 8 heads can be matched by trying every pairing, got {heads}")
-    pairings = itertools.permutations(range(heads))
-    return list(max(pairings, key=lambda columns: sum(likeness[row, column] for row, column in enumerate(columns))))
+    return linear_sum_assignment(likeness, maximize=True)[1].tolist()
 
 
 # Tables

@@ -6,9 +6,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from wordlm.head_measures import MEASURES, head_measures
 from wordlm.inspection import inspect_ids
 from wordlm.models import build_model
+from wordlm.row_measures import MEASURES, head_measures
 
 # entropy, effective tokens, first token, previous, itself, mean distance
 ROWS = [

@@ -1,10 +1,11 @@
+import itertools
 import math
 
 import numpy as np
 import pytest
 import torch
 
-from wordlm.compare import best_matching, head_distances, head_likeness, jensen_shannon
+from wordlm.likeness import best_matching, head_distances, head_likeness, jensen_shannon
 from wordlm.models import build_model
 
 
@@ -57,5 +58,14 @@ def test_heads_in_another_order_are_found_again():
 
 def test_matching_takes_the_best_total_not_the_best_first():
     assert best_matching(np.array([[0.9, 0.8], [0.85, 0.1]])) == [1, 0]
-    with pytest.raises(ValueError, match="at most 8 heads"):
-        best_matching(np.eye(9))
+
+
+def test_the_matching_is_that_of_trying_every_pairing():
+    for likeness in np.random.default_rng(0).random((10, 6, 6)):
+        pairings = itertools.permutations(range(6))
+        assert best_matching(likeness) == list(max(pairings, key=lambda columns: likeness[range(6), columns].sum()))
+
+
+def test_sixteen_heads_are_matched_too():
+    order = np.random.default_rng(0).permutation(16)
+    assert best_matching(np.eye(16)[order]) == order.tolist()
