@@ -5,7 +5,6 @@ import signal
 import statistics
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -18,12 +17,12 @@ from wordlm.engines import OnnxEngine
 from wordlm.export_onnx import export
 from wordlm.files import read_json
 from wordlm.loss import perplexity
-from wordlm.models import build_model, count_parameters, variant_of
+from wordlm.models import build_model, build_variant, count_parameters, variant_of
 from wordlm.prepare_data import prepare
 from wordlm.results import check_comparison
 from wordlm.run_head_comparison import aggregate, main
-from wordlm.runs import Run, plan_runs
-from wordlm.training import evaluate
+from wordlm.runs import Run, plan_runs, train_run
+from wordlm.training import TrainConfig, evaluate, make_optimizer, train_step
 from wordlm.variants import MLP, Variant
 
 SMALL = ["--steps", "60", "--batch-size", "64", "--eval-every", "20", "--device", "cpu"]
@@ -114,11 +113,9 @@ def test_a_killed_comparison_resumes_to_the_same_numbers(data_dir, undisturbed, 
         command(data_dir, tmp_path), stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL, start_new_session=True
     )
     runs = tmp_path / "runs"
-    deadline = time.monotonic() + 120
     while len(list(runs.glob("*.json"))) < 3:
-        assert process.poll() is None, "the comparison ended before it could be killed"
-        assert time.monotonic() < deadline
-        time.sleep(0.005)
+        with pytest.raises(subprocess.TimeoutExpired):  # else it ended before it could be killed
+            process.wait(0.005)
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
     finished = {path.name: path.stat().st_mtime_ns for path in runs.glob("*.json")}
@@ -223,6 +220,21 @@ def test_runs_are_planned_seed_by_seed_and_named_by_what_they_are():
         "multihead_h8_kv2_seed11",
         "multihead_h8_kv4_seed11",
     ]
+
+
+def test_a_run_begins_and_draws_its_batches_by_its_own_seed(smoke_corpus, smoke_windows):
+    """Not by that of the settings, which is the same for all runs."""
+    variant, config = Variant.with_heads(2), TrainConfig(steps=4, batch_size=32, seed=11)
+    seen = []
+    train_run(Run(variant, 29), smoke_corpus, config, "cpu", seen.append)
+
+    contexts, targets = smoke_windows["train"]
+    model, rows = build_variant(variant, len(smoke_corpus.vocab), 29), torch.Generator().manual_seed(29)
+    optimizer, losses = make_optimizer(model, config), []
+    for _ in range(config.steps):
+        batch = torch.randint(len(targets), (config.batch_size,), generator=rows)
+        losses.append(train_step(model, optimizer, contexts[batch], targets[batch], "fp32"))
+    assert [progress.train_loss for progress in seen[1:]] == pytest.approx(losses, abs=1e-6)
 
 
 def test_the_spread_is_the_sample_deviation_not_the_population_s():

@@ -89,6 +89,17 @@ def test_another_text_is_read_anew_and_the_same_one_twice_gives_the_same():
         np.testing.assert_allclose(cached.logits(context), plain.logits(context), atol=ROUNDING, rtol=0)
 
 
+@pytest.mark.parametrize("place", range(CONTEXT_LEN - 1))
+def test_a_text_that_moved_on_but_for_one_word_anywhere_is_read_anew(place):
+    model = build_model("multihead", 50, seed=1).eval()
+    ids = torch.from_numpy(np.random.default_rng(0).integers(4, 49, CONTEXT_LEN + 1))
+    cache, other = KeyValueCache(model), ids[1:].clone()
+    cache.logits(ids[:-1])
+    other[place] = 49
+    expected = model(other[None])[0].detach()
+    torch.testing.assert_close(cache.logits(other), expected, atol=ROUNDING, rtol=0)
+
+
 def test_a_caller_that_writes_over_its_context_is_not_misread():
     model, context = build_model("multihead", 50, seed=1).eval(), np.full((1, CONTEXT_LEN), 7)
     cached, plain = CachedTorchEngine(model), TorchEngine(model)

@@ -115,6 +115,8 @@ class Job:
     """The sessions that look at it: that of the button, and those of the same tab after a reload."""
     token: str
     """What the visitor's browser keeps, to find the job again in another session. Nobody else can guess it."""
+    seen: float
+    """When its visitor was last known to be there, by the trainer's clock."""
     state: State = State.WAITING
     reason: str = ""
     """Why it failed."""
@@ -134,8 +136,6 @@ class Job:
     model: LanguageModel | None = None
     stop: threading.Event = field(default_factory=threading.Event)
     ended: threading.Event = field(default_factory=threading.Event)
-    seen: float = field(default_factory=time.monotonic)
-    """When its visitor was last known to be there."""
 
     @property
     def is_active(self) -> bool:
@@ -169,7 +169,7 @@ class Trainer:
     """The one place in which models are trained for visitors.
 
     `is_present` says whether a session is connected now. A run goes on for `grace` seconds without any of its sessions.
-    At most `longest` trainings are in line, that which runs among them, and `each` of one visitor.
+    At most `longest` trainings are in line, that which runs among them, and `each` of one visitor. `clock` is in seconds.
     """
 
     def __init__(
@@ -179,10 +179,11 @@ class Trainer:
         *,
         longest: float = math.inf,
         each: float = math.inf,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._is_present = is_present
         self.grace = grace
-        self._longest, self._each = longest, each
+        self._longest, self._each, self._clock = longest, each, clock
         self._measuring = threading.Lock()
         self._paces: dict[Hashable, tuple[float, float]] = {}
         self._mark = secrets.token_hex(4)  # another process has another one
@@ -209,7 +210,7 @@ class Trainer:
                 raise LineIsFull(yours, yours=True)
             if len(self._line) >= self._longest:
                 raise LineIsFull(len(self._line))
-            job = Job(order, visitor, {owner}, f"{self._mark}.{secrets.token_urlsafe(16)}")
+            job = Job(order, visitor, {owner}, f"{self._mark}.{secrets.token_urlsafe(16)}", self._clock())
             self._line.append(job)
             self._findable[job.token] = job
             if self._thread is None:
@@ -294,7 +295,7 @@ class Trainer:
 
     def _tidy(self) -> None:
         """Take out of the line whoever stopped or left before the turn came; end the run of a visitor who left."""
-        now = time.monotonic()
+        now = self._clock()
         for job in list(self._line):
             if self._is_looked_at(job):
                 job.seen = now
