@@ -318,14 +318,14 @@ class Page:
     def goto(self, url: str) -> None:
         """Load an address and watch for errors from then on."""
         self.engine.goto(url)
-        self.engine.evaluate(f"(() => {{ {LIBRARY} }})()")
+        assert self.errors() == []
 
     def script(self, function: str, *values: Any) -> Any:
         """Return what a JavaScript function returns for values, both of them as in JSON.
 
         It may use `all(css, text)`, which returns elements in shadow trees too, and `middle(element)`.
         """
-        return self.engine.evaluate(f"({function})(...{json.dumps(values)})")
+        return self.engine.evaluate(f"(() => {{ {LIBRARY} return ({function})(...{json.dumps(values)}); }})()")
 
     def until(self, function: str, *values: Any) -> Any:
         """Wait until a JavaScript function returns something true for values; return it."""
