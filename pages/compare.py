@@ -131,11 +131,8 @@ with in_numbers:
         tables.number_table(words, alt="The likeliest next words under A and B")
 
 
-models, word_ids = {name: (one, model_of(one)) for name, one in named}, choice.word_ids
-
-
 def collect() -> export.Collected:
-    return view.collected(models, prompt, reading, word_ids, words)
+    return view.collected(dict(named), prompt, reading, choice.word_ids, words)
 
 
 stem = export.file_stem("compare", a.title, "with", b.title, choice.text)

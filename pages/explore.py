@@ -108,12 +108,11 @@ if not presenting:
             tables.text_table(token_table(prompt), alt="Each token with its number and its slot")
             if has_heads:
                 tables.text_table(shape_table(inspection), alt="The shape of every tensor on the way")
-
-    models = {one: model_of(one) for one in choice.compared}
+    compared = choice.compared  # asked here, since a file is made where there is no session to ask
 
     def collect() -> export.Collected:
-        return view.collected(chosen, models, prompt, reading, words())
+        return view.collected(chosen, compared, prompt, reading, words())
 
-    alone = partial(view.squares_alone, chosen, models[chosen], prompt, look, off, one_reading) if has_heads else None
+    alone = partial(view.squares_alone, chosen, prompt, look, off, one_reading) if has_heads else None
     name = export.file_stem("explore", chosen.title, choice.text)
-    export.take_away(name, "Where each head looks", choice.text, choice.compared, collect, picture=alone)
+    export.take_away(name, "Where each head looks", choice.text, compared, collect, picture=alone)

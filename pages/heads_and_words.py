@@ -21,7 +21,7 @@ with about_heads:
         st.subheader("What does each head do, over many texts?")
         texts, seen = cards.choose_texts(chosen)
         cards.cards(chosen, seen)
-        cards.say_where_worth_differs(chosen, seen)
+        cards.say_where_worth_differs(chosen)
         numbers_behind.in_numbers("profile", lambda: cards.numbers(seen))
 
         st.subheader("Does a head look at what you think?")

@@ -141,7 +141,8 @@ def test_a_bundled_profile_is_what_the_test_stories_give(real_stories, vocab):
     stored, found = Profile.from_json(entry["profiles"][STORIES]), profile_of(model, Readings.of(windows), vocab)
     assert (stored.texts, stored.words) == (found.texts, found.words)
     for name, measure in found.measures.items():
-        for part in ("value", "low", "high"):
+        parts = ("value", "low", "high", *(("by_position",) if measure.by_position is not None else ()))
+        for part in parts:
             # Five digits are stored; float32 sums may differ by less.
             assert getattr(stored.measures[name], part) == pytest.approx(getattr(measure, part), rel=1e-3)
 

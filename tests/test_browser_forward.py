@@ -74,19 +74,30 @@ def steps(model, prompt) -> dict[str, torch.Tensor]:
 
 
 def shares_by_gradient(model, details: dict[str, torch.Tensor], word: int) -> dict:
-    """Return the shares of a logit as its gradient has them: with its gates held, a ReLU network is linear."""
+    """Return what each part does to a word rather than to the others, in float64.
+
+    With its gates and its probabilities held, the network is linear, so a part is its size times the slope of the
+    word's logit less the mean logit.
+    """
     e = details["E"][-1].double().requires_grad_()
     pairs = (details["weights"][..., None] * details["values"]).double().requires_grad_()  # (H, n, M)
     layers = model.W_O, model.hidden_layer, model.vocab_head
-    W_O, W, bias, W_word, bias_word = (p.double() for layer in layers for p in layer.parameters())
-    bias, bias_word = bias.requires_grad_(), bias_word[word].requires_grad_()
+    W_O, W, bias, W_word, bias_word = (p.detach().double() for layer in layers for p in layer.parameters())
+    bias, bias_word = bias.requires_grad_(), bias_word.requires_grad_()
     contextual = e + W_O @ pairs.sum(1).flatten()
-    logit = W_word[word] @ torch.relu(W @ contextual + bias) + bias_word
+    logits = W_word @ torch.relu(W @ contextual + bias) + bias_word
+    held = logits.softmax(-1).detach()
     parts = e, pairs, bias, bias_word
-    own, by_pair, hidden, last = (
-        (part * slope).detach() for part, slope in zip(parts, torch.autograd.grad(logit, parts), strict=True)
-    )
-    return {"word": word, "own": own.sum().item(), "pairs": by_pair.sum(-1), "biases": (hidden.sum() + last).item()}
+    slopes = torch.autograd.grad(logits[word] - held @ logits, parts)
+    own, by_pair, hidden, last = ((part * slope).detach() for part, slope in zip(parts, slopes, strict=True))
+    return {
+        "word": word,
+        "own": own.sum().item(),
+        "pairs": by_pair.sum(-1),
+        "biases": (hidden.sum() + last.sum()).item(),
+        "entropy": torch.special.entr(held).sum().item(),
+        "logProbability": logits.log_softmax(-1)[word].item(),
+    }
 
 
 def without_heads(model, prompt, mean, numbers: Numbers) -> list[dict]:
@@ -152,6 +163,10 @@ def test_the_browser_reads_shares_out_and_switches_off_as_the_model_does(one, vo
     write_fixtures(one, vocab, tmp_path)
     run_tests("forward.test.js", tmp_path)
     run_tests("block.test.js", tmp_path)
+
+
+def test_no_sentence_of_the_picture_has_a_known_fault(tmp_path):
+    run_tests("sentences.test.js", tmp_path)
 
 
 @pytest.mark.parametrize("stem", ["mlp_seed11", "multihead_seed11"])

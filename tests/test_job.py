@@ -259,14 +259,65 @@ def test_a_crash_ends_the_run_with_the_reason_and_frees_the_slot(trainer, order,
     assert finish(trainer.submit(order, "ann")).state is State.FINISHED
 
 
-def test_a_line_that_is_full_says_so(trainer, order):
-    waiting = [trainer.submit(replace(order, config=LONG), f"visitor {i}") for i in range(jobs.LONGEST_LINE)]
-    with pytest.raises(LineIsFull, match="8 trainings are in line already"):
+def test_a_line_that_is_full_says_so(order):
+    trainer = Trainer(lambda owner: True, longest=8)
+    waiting = [trainer.submit(replace(order, config=LONG), f"visitor {i}") for i in range(8)]
+    with pytest.raises(LineIsFull, match="8 trainings are in line already") as full:
         trainer.submit(order, "late")
+    assert not full.value.yours
     for job in waiting:
         job.end(Ending.PRESSED)
     for job in waiting:
         finish(job)
+
+
+def test_the_tabs_of_one_visitor_do_not_fill_the_line_for_others(order):
+    trainer = Trainer(lambda owner: True, longest=3, each=2)
+    waiting = [trainer.submit(replace(order, config=LONG), tab, "ann") for tab in ("tab 1", "tab 2")]
+    with pytest.raises(LineIsFull, match="2 trainings of yours") as full:
+        trainer.submit(order, "tab 3", "ann")
+    assert full.value.yours
+    assert trainer.submit(order, "tab 2", "ann") is waiting[1]
+    waiting.append(trainer.submit(replace(order, config=LONG), "tab 1 of another", "bob"))
+    for job in waiting:
+        job.end(Ending.PRESSED)
+    for job in waiting:
+        finish(job)
+    assert finish(trainer.submit(order, "tab 3", "ann")).state is State.FINISHED
+
+
+def test_of_many_who_ask_for_the_pace_at_once_one_measures_and_nobody_waits(trainer, order, monkeypatch):
+    measuring, go_on, calls = threading.Event(), threading.Event(), []
+
+    def measure(asked):
+        calls.append(asked)
+        measuring.set()
+        assert go_on.wait(30)
+        return 0.1, 0.2
+
+    monkeypatch.setattr(jobs, "seconds_needed", measure)
+    first = threading.Thread(target=trainer.pace, args=[order])
+    first.start()
+    assert measuring.wait(30)
+    other = replace(order, config=replace(order.config, batch_size=2 * order.config.batch_size))
+    assert trainer.pace(order) is None
+    assert trainer.pace(other) is None
+    go_on.set()
+    first.join()
+    assert trainer.pace(order) == (0.1, 0.2)
+    assert calls == [order]
+    assert trainer.pace(other) == (0.1, 0.2)
+    assert calls == [order, other]
+
+
+def test_a_measuring_of_the_pace_that_fails_does_not_hold_up_the_next(trainer, order, monkeypatch):
+    def fail(asked):
+        raise MemoryError
+
+    with monkeypatch.context() as patch, pytest.raises(MemoryError):
+        patch.setattr(jobs, "seconds_needed", fail)
+        trainer.pace(order)
+    assert min(trainer.pace(order)) > 0
 
 
 def test_the_validation_sample_is_spread_over_all_targets(smoke_corpus):

@@ -14,10 +14,12 @@ from wordlm.profiles import (
     ENTROPY,
     MEASURES,
     NAMES,
+    PLACES,
     POSITION,
     STORIES,
     TARGETS,
     WORDS,
+    Measure,
     Profile,
     Readings,
     controlled,
@@ -215,18 +217,66 @@ def test_the_most_unusual_share_is_the_furthest_in_nats_not_the_smallest():
     assert math.isnan(divergence(math.nan, 0.1))
 
 
+def measure_of(low: float, high: float, even: float, beyond: tuple[float, float] | None) -> Measure:
+    ends = {} if beyond is None else {"beyond_low": np.array([beyond[0]]), "beyond_high": np.array([beyond[1]])}
+    return Measure(100, np.array([(low + high) / 2]), np.array([low]), np.array([high]), even, **ends)
+
+
 @pytest.mark.parametrize(
-    ("share", "low", "high", "even", "said"),
+    ("low", "high", "even", "beyond", "said"),
     [
-        (0.7, 0.68, 0.72, 0.03, "mostly"),
-        (0.4, 0.38, 0.42, 0.03, "more"),
-        (0.03, 0.02, 0.04, 0.03, "no"),
-        (0.01, 0.005, 0.02, 0.03, "less"),
-        (0.9, 0.9, 0.9, 1.0, "less"),
+        (0.68, 0.72, 0.03, None, "mostly"),
+        (0.38, 0.42, 0.03, None, "more"),
+        (0.02, 0.04, 0.03, None, "no"),
+        (0.005, 0.02, 0.03, None, "less"),
+        (0.68, 0.72, 0.03, (0.1, 0.2), "mostly"),
+        (0.032, 0.034, 0.03, (0.001, 0.002), "more"),
+        (0.032, 0.034, 0.03, (-0.001, 0.002), "position"),
+        (0.032, 0.034, 0.03, (-0.004, -0.002), "position"),  # more than even, less than its place would give
+        (0.01, 0.02, 0.03, (-0.004, 0.001), "position"),
+        (0.01, 0.02, 0.03, (-0.004, -0.001), "less"),
+        (0.02, 0.04, 0.03, (0.001, 0.002), "no"),
+        (math.nan, math.nan, 0.03, None, "no"),
     ],
 )
-def test_a_verdict_rests_on_the_interval_and_the_even_share(share, low, high, even, said):
-    assert verdict(share, low, high, even) == said
+def test_a_verdict_needs_to_be_beyond_even_weights_and_beyond_what_position_predicts(low, high, even, beyond, said):
+    assert verdict(measure_of(low, high, even, beyond), 0) == said
+
+
+def test_what_position_predicts_for_a_target_equals_a_slow_loop_that_leaves_out_the_word_s_own_text():
+    model = small_model(1)
+    with torch.no_grad():
+        model.W_Q.weight *= 5
+    texts = [LONG[:70], LONG[70:145], LONG[200:205], LONG[300:301]]
+    found = profile_of(model, Readings.of_texts(texts), VOCAB)
+    read = [(text, rows[0, ::-1], ids) for text, rows, ids in readings_one_by_one(model, texts)]
+    expected, shares = [], []
+    for text, row, ids in read:
+        same = np.array([word == ids[-1] != UNK and back > 0 for back, word in enumerate(ids[::-1])])
+        if same.any():
+            others = [other for number, other, _ in read if number != text and len(other) == len(row)]
+            predicted = np.mean(others, axis=0) if others else np.full(len(row), 1 / len(row))
+            expected.append(predicted[same].sum())
+            shares.append(row[same].sum())
+    measure = found.measures["the same word earlier"]
+    assert measure.by_position[0] == pytest.approx(np.mean(expected), abs=1e-5)
+    difference = np.mean(shares) - np.mean(expected)
+    assert measure.beyond_low[0] <= difference + 1e-5 and difference - 1e-5 <= measure.beyond_high[0]
+    assert all(found.measures[name].by_position is None for name in (*PLACES, ENTROPY, POSITION))
+    one = profile_of(model, Readings.of_texts(texts[:1]), VOCAB)
+    assert one.measures["the same word earlier"].by_position is None
+
+
+def test_a_head_that_looks_by_distance_alone_is_not_said_to_look_at_a_word():
+    """Its weight on the same word earlier lies above even wherever that word is near; its place explains it."""
+    texts = [[8, 8, 9, 9, 10, 10, 11, 11], [12, 12, 13, 13, 14, 14, 15, 15], [16, 16, 17, 17, 18, 18, 19, 19]]
+    readings = Readings.of_texts(texts)
+    weights = np.zeros((1, *readings.ids.shape), np.float32)
+    weights[0, :, 1] = 0.9
+    weights[0, :, 0] = 0.1
+    measure = profile(weights, readings, VOCAB).measures["the same word earlier"]
+    assert measure.low[0] > measure.even
+    assert verdict(measure, 0) == "position"
 
 
 def test_controlled_texts_are_the_same_for_the_same_seed_and_repeat_what_they_say(vocab):

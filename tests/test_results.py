@@ -4,12 +4,14 @@ import math
 import pandas as pd
 import pytest
 
+from wordlm.files import ARTIFACTS, read_json
 from wordlm.results import (
     against_best,
     check_comparison,
     mean_interval,
     paired_differences,
     run_table,
+    seed_difference,
     sharing_table,
     student_quantile,
     summary_table,
@@ -250,3 +252,11 @@ def test_a_head_count_without_two_common_seeds_is_not_held_against_the_best():
     assert against_best(runs).empty
     assert against_best(runs_of({1: [3.0, 3.1]})).empty
     assert against_best(runs_of({})).empty
+
+
+def test_the_difference_that_a_seed_makes_is_the_largest_between_two_runs_of_one_model():
+    losses = {"mlp": [4.0, 4.5, 4.2], "attention": [3.0, 3.1], "multihead": [2.0]}
+    runs = {group: [{"validation_loss": loss} for loss in those] for group, those in losses.items()}
+    assert seed_difference({"runs": runs}) == pytest.approx(0.5)
+    stored = read_json(ARTIFACTS / "heads" / "comparison.json")
+    assert 0.02 < seed_difference(stored) < 0.05

@@ -24,9 +24,9 @@ TABLE = pd.DataFrame(
 )
 TEXTS = {
     "head": ["1", "2", "3"],
-    "weight": ["0.250", "< 0.001", "0"],
-    "score": ["−0.500", "−1 × 10⁻⁹", "infinite"],
-    "perplexity": ["1 × 10³⁰⁰", "1,234.500", ""],
+    "weight": ["0.250", "<\u00a00.001", "0"],
+    "score": ["−0.500", "−1\u00a0×\u00a010⁻⁹", "infinite"],
+    "perplexity": ["1\u00a0×\u00a010³⁰⁰", "1,234.500", ""],
     "steps": ["6000", "1,320,000", "−5"],
     "ends": ["True", "False", "True"],
 }
@@ -37,7 +37,7 @@ def test_numbers_of_a_table_are_written_by_the_one_rule():
 
 
 def test_what_is_typed_by_a_visitor_is_given_whole_and_not_by_a_limit():
-    assert table_texts(TABLE, 3, limits=False)["weight"].tolist() == ["0.250", "1 × 10⁻⁹", "0"]
+    assert table_texts(TABLE, 3, limits=False)["weight"].tolist() == ["0.250", "1\u00a0×\u00a010⁻⁹", "0"]
 
 
 def drawn() -> None:

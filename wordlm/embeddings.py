@@ -113,7 +113,7 @@ class WordMap:
     ids: np.ndarray
     """(N,): every word but the special ones."""
     places: np.ndarray
-    """(N, 2): rarer words lie further to the right."""
+    """(N, 2): the sign of the first axis is the one with which `with_rank` is not negative."""
     shares: tuple[float, float]
     """The share of the variance that each axis holds."""
     with_rank: float

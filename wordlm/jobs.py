@@ -14,7 +14,7 @@ import tempfile
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import Enum
@@ -35,9 +35,8 @@ from wordlm.variants import Variant
 
 VALIDATION_TARGETS = 4096
 """At most so many, evenly spread over the validation stories: so that Stop never waits for a long validation."""
-LONGEST_LINE = 8
-MOST_STEPS = 6000
-MOST_VALIDATIONS = 40
+_PACES = 64
+"""So many measured paces are kept."""
 _THREADS = torch.get_num_threads()
 
 
@@ -60,7 +59,11 @@ class Ending(Enum):
 
 
 class LineIsFull(RuntimeError):
-    """Too many visitors wait already."""
+    """Too many trainings wait already: of all visitors, or `yours`."""
+
+    def __init__(self, line: int, *, yours: bool = False) -> None:
+        super().__init__(f"{line} trainings {'of yours ' if yours else ''}are in line already")
+        self.yours = yours
 
 
 @dataclass(frozen=True)
@@ -106,6 +109,8 @@ class Job:
     """One training of one visitor. Only the training thread writes to it, but for what `end` and `look_after` do."""
 
     order: Order
+    visitor: str
+    """Whose it is: the same for all tabs of a browser."""
     owners: set[str]
     """The sessions that look at it: that of the button, and those of the same tab after a reload."""
     token: str
@@ -116,9 +121,9 @@ class Job:
     ending: Ending | None = None
     """What asked it to end early. A job may finish all the same, when its last update was made by then."""
     losses: list[float] = field(default_factory=list)
-    """The training loss of each update, in nats per token; at most `MOST_STEPS`."""
+    """The training loss of each update, in nats per token; as many as updates were made."""
     history: list[Progress] = field(default_factory=list)
-    """The validations; at most `MOST_VALIDATIONS` and one."""
+    """The validations, that before the first update among them."""
     weights: dict[int, np.ndarray] = field(default_factory=dict)
     """The prompt's rows (H, n, n), each word read as the last one, after so many steps: at 0 and at each validation."""
     snapshots: Snapshots = field(default_factory=Snapshots)
@@ -164,11 +169,22 @@ class Trainer:
     """The one place in which models are trained for visitors.
 
     `is_present` says whether a session is connected now. A run goes on for `grace` seconds without any of its sessions.
+    At most `longest` trainings are in line, that which runs among them, and `each` of one visitor.
     """
 
-    def __init__(self, is_present: Callable[[str], bool], grace: float = math.inf) -> None:
+    def __init__(
+        self,
+        is_present: Callable[[str], bool],
+        grace: float = math.inf,
+        *,
+        longest: float = math.inf,
+        each: float = math.inf,
+    ) -> None:
         self._is_present = is_present
         self.grace = grace
+        self._longest, self._each = longest, each
+        self._measuring = threading.Lock()
+        self._paces: dict[Hashable, tuple[float, float]] = {}
         self._mark = secrets.token_hex(4)  # another process has another one
         # A job can be found again for as long as the line or a session that Streamlit keeps holds it.
         self._findable: weakref.WeakValueDictionary[str, Job] = weakref.WeakValueDictionary()
@@ -178,19 +194,22 @@ class Trainer:
         # A process that ends in the middle of an update would abort.
         atexit.register(self._end)
 
-    def submit(self, order: Order, owner: str) -> Job:
-        """Put an order in line and return its job; a visitor whose job is still active gets that one back.
+    def submit(self, order: Order, owner: str, visitor: str = "") -> Job:
+        """Put an order in line and return its job; a session whose job is still active gets that one back.
 
-        Raises `LineIsFull`.
+        A `visitor` has several sessions, one a tab; without a name each session is a visitor. Raises `LineIsFull`.
         """
+        visitor = visitor or owner
         with self._lock:
             self._tidy()
             for job in self._line:
                 if owner in job.owners and job.is_active:
                     return job
-            if len(self._line) >= LONGEST_LINE:
-                raise LineIsFull(f"{len(self._line)} trainings are in line already: try again in a few minutes")
-            job = Job(order, {owner}, f"{self._mark}.{secrets.token_urlsafe(16)}")
+            if (yours := sum(job.visitor == visitor for job in self._line)) >= self._each:
+                raise LineIsFull(yours, yours=True)
+            if len(self._line) >= self._longest:
+                raise LineIsFull(len(self._line))
+            job = Job(order, visitor, {owner}, f"{self._mark}.{secrets.token_urlsafe(16)}")
             self._line.append(job)
             self._findable[job.token] = job
             if self._thread is None:
@@ -203,6 +222,26 @@ class Trainer:
         with self._lock:
             self._tidy()
             return self._line[: self._line.index(job)] if job in self._line else list(self._line)
+
+    def pace(self, order: Order) -> tuple[float, float] | None:
+        """Return `seconds_needed` by an order, beside a training where one runs; None while another is being measured.
+
+        One is measured at a time, so that many who open the page at once wait for nothing. What the pace depends on is
+        measured once.
+        """
+        corpus, config = order.corpus, order.config
+        key = (order.variant, corpus.digest, corpus.vocab.sha256, config.batch_size, config.precision, bool(self._line))
+        if key in self._paces:
+            return self._paces[key]
+        if not self._measuring.acquire(blocking=False):
+            return None
+        try:
+            self._paces[key] = pace = seconds_needed(order)
+            while len(self._paces) > _PACES:
+                del self._paces[next(iter(self._paces))]
+            return pace
+        finally:
+            self._measuring.release()
 
     def stop(self, job: Job) -> None:
         """End a job as its visitor wishes: one in line at once, the running one before its next update."""

@@ -32,6 +32,8 @@ TARGETS = {
     "punctuation": "The weight on marks such as full stops and commas, over the words that see one",
 }
 """What a head may look at, each with its definition."""
+PLACES = ("the start mark", "the previous word", "itself")
+"""Those that are places, whatever word stands there: position alone cannot be a baseline for looking at one."""
 ENTROPY, POSITION = "entropy", "position"
 MEASURES = TARGETS | {
     ENTROPY: "How spread out a row is, in nats; the logarithm of the number of keys for even weights",
@@ -116,6 +118,11 @@ class Measure:
     """What even weights give; NaN where the measure has no such value."""
     most: np.ndarray | None = None
     """(H,): the share of words whose largest weight falls on the target."""
+    by_position: np.ndarray | None = None
+    """(H,): what position alone predicts; None for `PLACES`, for a single text, and for what is no target."""
+    beyond_low: np.ndarray | None = None
+    beyond_high: np.ndarray | None = None
+    """(H,): the 95 % interval of the value less `by_position`, texts drawn with replacement."""
 
 
 @dataclass(frozen=True)
@@ -188,15 +195,21 @@ def profile(weights: np.ndarray, readings: Readings, vocab: Vocab) -> Profile:
         return Measure(len(text), value, *ends, even, **more)
 
     everywhere, ones, largest = np.ones(len(keys), bool), np.ones(len(keys)), weights.argmax(2)
-    measures = {}
+    measures, several = {}, len(np.unique(readings.text)) > 1
+    predicted, left, whole = map(np.stack, zip(*(_by_position(w, readings) for w in weights), strict=True))
     for name, target in targets(readings, vocab).items():
         where, even = target.any(1), target.sum(1) / keys
         share = np.einsum("hqt,qt->hq", weights, target, dtype=np.float64, casting="unsafe")
         hits = np.stack([target[np.arange(len(keys)), key] for key in largest])
         most = hits[:, where].mean(1) if where.any() else np.full(len(weights), np.nan)
-        measures[name] = measured(share, ones, where, float(even[where].mean()) if where.any() else math.nan, most=most)
+        more: dict[str, Any] = {"most": most}
+        if several and name not in PLACES:
+            by_position = np.einsum("hqt,qt->hq", predicted, target, dtype=np.float64, casting="unsafe")
+            beyond = measured(share - by_position, ones, where, math.nan)
+            expected = by_position[:, where].mean(1) if where.any() else np.full(len(weights), np.nan)
+            more |= {"by_position": expected, "beyond_low": beyond.low, "beyond_high": beyond.high}
+        measures[name] = measured(share, ones, where, float(even[where].mean()) if where.any() else math.nan, **more)
     measures[ENTROPY] = measured(np.stack([_entropy(w) for w in weights]), ones, everywhere, float(np.log(keys).mean()))
-    left, whole = np.stack([_left_by_position(w, readings) for w in weights]).transpose(1, 0, 2)
     measures[POSITION] = measured(whole - left, whole, everywhere, math.nan)
 
     reach = int(keys.max())
@@ -214,11 +227,11 @@ def _entropy(weights: np.ndarray) -> np.ndarray:
     return -(weights * np.log(weights, out=np.zeros_like(weights), where=weights > 0)).sum(1)
 
 
-def _left_by_position(weights: np.ndarray, readings: Readings) -> tuple[np.ndarray, np.ndarray]:
-    """Return each row's squared distance from what position alone predicts, and from even weights, (Q,) each.
+def _by_position(weights: np.ndarray, readings: Readings) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return what position alone predicts for each row, (Q, T), and the row's squared distance from that and from even.
 
     The prediction for a key is the mean weight at its distance over the words of the other texts that see as many
-    keys. Where no other text has such a word nothing is predicted, and both are 0.
+    keys. Where no other text has such a word the prediction is even weights, and both distances (Q,) are 0.
     """
     weights, keys = weights.astype(float), readings.keys
     even = np.where(np.arange(weights.shape[1]) < keys[:, None], 1 / keys[:, None], 0)
@@ -233,7 +246,8 @@ def _left_by_position(weights: np.ndarray, readings: Readings) -> tuple[np.ndarr
     others = (count[keys[starts]] - number)[:, None]
     predicted = np.divide(total[keys[starts]] - own, others, out=np.zeros_like(own), where=others > 0)
     known = (others > 0)[group, 0]
-    return ((weights - predicted[group]) ** 2).sum(1) * known, whole * known
+    expected = np.where(known[:, None], predicted[group], even)
+    return expected.astype(np.float32), ((weights - expected) ** 2).sum(1) * known, whole * known
 
 
 def divergence(share: float, even: float) -> float:
@@ -242,14 +256,21 @@ def divergence(share: float, even: float) -> float:
     return math.nan if math.isnan(share) else sum(p * math.log(p / q) for p, q in parts if p > 0)
 
 
-def verdict(share: float, low: float, high: float, even: float) -> str:
-    """Return whether a head looks at something: "mostly", "more", "less" or "no" more than even weights would.
+def verdict(measure: Measure, head: int) -> str:
+    """Return what the texts say about whether a head looks at something.
 
-    `low` and `high` bound its share; without an interval they are the share itself.
+    "mostly" or "more" than even weights would and than position alone predicts, "less" than both, "position" where it
+    is on one side of even weights, but not of what position predicts, and "no" where the interval holds even weights.
     """
-    if low > even and share > 0.5:
-        return "mostly"
-    return "more" if low > even else "less" if high < even else "no"
+    low, high = measure.low[head], measure.high[head]
+    above, below = low > measure.even, high < measure.even
+    if measure.beyond_low is not None and measure.beyond_high is not None:
+        beyond, short = measure.beyond_low[head] > 0, measure.beyond_high[head] < 0
+        if (above and not beyond) or (below and not short):
+            return "position"
+    if above:
+        return "mostly" if low > 0.5 else "more"
+    return "less" if below else "no"
 
 
 # Texts in which only one thing repeats

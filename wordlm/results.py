@@ -192,6 +192,12 @@ def run_table(comparison: dict[str, Any]) -> pd.DataFrame:
     return table.astype({"heads": "Int64", "kv heads": "Int64"})  # the MLP has none
 
 
+def seed_difference(comparison: dict) -> float:
+    """Return the largest difference of validation losses that another seed of one model made, nats per token."""
+    losses = [[run["validation_loss"] for run in runs] for runs in comparison["runs"].values()]
+    return max((max(group) - min(group) for group in losses), default=0.0)
+
+
 def three_models(aggregate: dict, steps: dict[str, list[int]]) -> pd.DataFrame:
     """Return the MLP, one head and four heads of one run: mean ± sample deviation, and the selected steps."""
     rows = []

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from functools import lru_cache, total_ordering
 from typing import Any, Literal, get_args
 
+from wordlm.numbers import counted
+
 Kind = Literal["mlp", "attention", "multihead"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 DEFAULT_HEADS = 4
@@ -97,7 +99,7 @@ class Variant:
         """In words: "MLP", "1 head", "4 heads", "4 heads, 2 kv"."""
         if self.heads is None:
             return "MLP"
-        return f"{self.heads} head{'s' * (self.heads != 1)}" + (f", {self.kv_heads} kv" if self.shares else "")
+        return counted(self.heads, "head") + (f", {self.kv_heads} kv" if self.shares else "")
 
     @property
     def group(self) -> str:

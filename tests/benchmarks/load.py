@@ -2,7 +2,9 @@
 
 Real sessions over WebSocket, as a browser opens them, each typing a new prompt on Explore every few seconds. For each
 number of sessions: the time from sending a prompt to the end of the rerun, errors, and the server's memory. As a
-reference, one session alone in the same run. At the end many interactions in one session, to find a leak.
+reference, one session alone in the same run. The sessions that come to those of the line before open at once, as a
+class does: the seconds until all of them are drawn, and the longest rerun meanwhile of one who types. At the end many
+interactions in one session, to find a leak.
 """
 
 import asyncio
@@ -87,20 +89,34 @@ async def visit(session: Session, pause: float, until: float, times: list[float]
         await asyncio.sleep(max(0.0, pause - (time.perf_counter() - start)))
 
 
+async def open_at_once(sessions: list[Session], beside: Session) -> tuple[float, float]:
+    """Open sessions at once; return the seconds until all are drawn, and the longest wait of one `beside` who types."""
+
+    async def opened() -> float:
+        start = time.perf_counter()
+        await asyncio.gather(*(session.open() for session in sessions))
+        return time.perf_counter() - start
+
+    opening, waits = asyncio.create_task(opened()), [0.0]
+    while not opening.done():
+        waits.append(await beside.type(a_prompt()))
+    return await opening, max(waits)
+
+
 def percentile(times: list[float], share: float) -> float:
     return sorted(times)[math.ceil(share * len(times)) - 1]
 
 
 async def measure(url: str, pid: int, counts: list[int], pause: float, seconds: float, interactions: int) -> None:
-    sessions: list[Session] = []
+    sessions = [Session(url)]
+    await sessions[0].open()
     base = 0.0
-    heads = ("sessions", "reruns", "median ms", "p95 ms", "errors", "memory MB", "MB a session")
+    heads = ("sessions", "opened s", "wait s", "reruns", "median ms", "p95 ms", "errors", "memory MB", "MB a session")
     print("  ".join(f"{head:>9}" for head in heads))
     for count in counts:
-        while len(sessions) < count:
-            session = Session(url)
-            await session.open()
-            sessions.append(session)
+        coming = [Session(url) for _ in range(count - len(sessions))]
+        opened, wait = await open_at_once(coming, sessions[0])
+        sessions += coming
         times: list[float] = []
         until = time.perf_counter() + seconds
         await asyncio.gather(*(visit(session, pause, until, times) for session in sessions))
@@ -109,7 +125,8 @@ async def measure(url: str, pid: int, counts: list[int], pause: float, seconds: 
         each = (held - base) / (count - 1) if count > 1 else 0.0
         errors = sum(session.errors for session in sessions)
         print(
-            f"{count:9}  {len(times):9}  {1e3 * statistics.median(times):9.0f}  {1e3 * percentile(times, 0.95):9.0f}  "
+            f"{count:9}  {opened:9.1f}  {wait:9.1f}  {len(times):9}  "
+            f"{1e3 * statistics.median(times):9.0f}  {1e3 * percentile(times, 0.95):9.0f}  "
             f"{errors:9}  {held:9.0f}  {each:12.1f}",
             flush=True,
         )

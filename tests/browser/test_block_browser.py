@@ -1,5 +1,6 @@
 """The whole model in one picture: read in the visitor's browser, at every key, with and without the server."""
 
+import math
 import re
 from urllib.parse import urlsplit
 
@@ -157,16 +158,20 @@ def test_the_heads_split_and_merge_in_place(page, server):
         expect(page.locator(".check")).to_contain_text("✓ The server agrees")
 
 
-def test_a_next_word_shows_who_made_it_likely_and_the_sum_is_its_score(page, server):
+def test_a_next_word_shows_who_made_it_likely_and_the_sum_is_its_log_p(page, server):
     open_picture(page, server)
     page.locator(".board .next li button").first.press("Enter")
     panel = page.locator(".panel.shares")
     expect(panel.locator("h4")).to_have_text("Who made “the” likely?")
-    expect(panel.locator("tfoot").first).to_contain_text("✓ the model's own score is 1.7575")
     shares = panel.locator("tbody").first.locator("tr td:nth-child(2)").all_inner_texts()
-    numbers = [float(share.replace("−", "-")) for share in shares]
-    assert sum(numbers) == pytest.approx(1.7575, abs=0.004)
-    assert numbers[:4] == pytest.approx([-1.095, 0.883, -0.020, 0.548], abs=0.002)  # the figures of the first sketch
+    sums = panel.locator("tfoot").first.locator("tr td:nth-child(2)").all_inner_texts()
+    numbers, (total, constant, log_p) = (
+        [round(1000 * float(number.replace("−", "-"))) for number in texts] for texts in (shares, sums)
+    )
+    assert sum(numbers) == total and total + constant == log_p
+    chance = page.locator(".board .next li .number").first.inner_text()
+    assert math.exp(log_p / 1000) == pytest.approx(float(chance.split()[0]), abs=0.001)
+    expect(panel.locator("tfoot").first).to_contain_text("✓")
     panel.get_by_label("Compare with").select_option(label="their")
     expect(panel.locator("h4")).to_have_text("Why “the” rather than “their”?")
     expect(panel.locator("tfoot").first).to_contain_text("✓")

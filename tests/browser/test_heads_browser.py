@@ -39,7 +39,7 @@ def test_cells_words_and_numbers_of_heads_are_pressed_in_turn_and_answered_besid
     expect(answer(page)).to_contain_text("head 1: 7 · hat looks at")
     click_cell(page, head=2, query=6, key=3, of=8)
     expect(answer(page)).to_contain_text("head 2: 6 · red looks at 3 · dog")
-    expect(answer(page)).to_contain_text(re.compile(r"= softmax of −?\d+\.\d\d over 7 words"))
+    expect(answer(page)).to_contain_text(re.compile(r"= softmax of −?\d+\.\d\d over 7 scores"))
     expect(word(page, "red")).to_have_attribute("aria-pressed", "true")
     expect(page.locator(".square.chosen b")).to_have_text("head 2")
     page.locator(".strip .cell[data-head='3'][data-key='1']").click()

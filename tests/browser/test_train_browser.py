@@ -99,6 +99,13 @@ def test_two_quick_presses_start_one_run_that_can_be_left_stopped_opened_and_dow
     expect(page.get_by_text("After 0 updates.")).to_have_count(0)
     expect(page.locator(".check")).to_contain_text("✓ The server agrees to")
     settled(page)
+    followed = page.locator(".board .word").all_inner_texts()
+    page.get_by_role("textbox", name="Prompt").fill("another text")
+    expect(page).to_have_url(re.compile("prompt=another"))
+    settled(page)
+    assert page.locator(".board .word").all_inner_texts() == followed  # the text of the training, whatever is typed
+    expect(page.locator(".append")).to_have_count(0)
+    expect(page.locator(".check")).to_contain_text("✓ The server agrees to")
 
     with page.expect_download() as download:
         button(page, "Download .npz").first.press("Enter")
@@ -115,9 +122,9 @@ def test_two_quick_presses_start_one_run_that_can_be_left_stopped_opened_and_dow
     saved = tmp_path / "mine.npz"
     saved.write_bytes(download.value.path().read_bytes())
     page.locator("input[type=file]").set_input_files(saved)
-    page.wait_for_timeout(500)
+    expect(page.get_by_text("The file is open as own 1; you had this model already.")).to_be_visible()
     expect(page.get_by_text("own 1: 4 heads, seed 11")).to_have_count(1)
-    expect(page.get_by_text("own 2")).to_have_count(0), "the same weights are kept once"
+    expect(page.get_by_text("own 2")).to_have_count(0)
 
 
 def test_a_trained_model_opens_on_other_pages(page, server):

@@ -26,7 +26,7 @@ function cells({ rows, columns, values, from }) {
 
 /** Return the numbers in a sentence, but for those that count: "number 3", "head 2", "W_O row 1". */
 function said(sentence) {
-  const found = sentence.matchAll(/(?<![\w“])([+−]?\d+\.\d+)(?: × 10([⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+))?/g);
+  const found = sentence.matchAll(/(?<![\w“])([+−]?\d+\.\d+)(?:\s×\s10([⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+))?/g);
   return Array.from(found, ([, digits, raised]) => Number(`${digits.replace("−", "-")}e${raised ? Array.from(raised, (c) => "⁻⁰¹²³⁴⁵⁶⁷⁸⁹".indexOf(c) - 1).join("").replace("-1", "-") : 0}`));
 }
 

@@ -176,6 +176,18 @@ test("a server that was started anew is told again what it never heard, and only
   assert.deepEqual(talk.chosen, { head: 0 });
 });
 
+test("a message that is lost on its way is said again with the second answer that knows nothing of it", () => {
+  const talk = new Talk();
+  talk.hear(0, { head: 0 });
+  talk.say({ head: 1 });
+  assert.equal(talk.hear(0, { head: 0 }), false); // this one may have been on its way
+  assert.equal(talk.hear(0, { head: 0 }), true);
+  assert.deepEqual(talk.say({}), { at: 2, head: 1 });
+  assert.equal(talk.hear(0, { head: 0 }), false);
+  assert.equal(talk.hear(2, { head: 1 }), false);
+  assert.deepEqual([talk.isOpen, talk.chosen], [false, { head: 1 }]);
+});
+
 test("a picture that is made anew in an old session goes on counting", () => {
   const talk = new Talk();
   talk.hear(7, { head: 0 });

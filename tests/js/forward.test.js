@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { nextWords, readModel, reading, rowsAsLast, rowsOf, shareDifference, shares } from "../../wordlm/ui/browser/model/forward.js";
+import { logProbability, nextWords, readModel, reading, rowsAsLast, rowsOf, shareDifference, shares, withoutHead } from "../../wordlm/ui/browser/model/forward.js";
 import { assertClose, readBuffer, readJson, readNumbers } from "./fixtures.js";
 
 const TOLERANCE = 1e-4; // float32 keeps about 7 digits; sums in another order differ in the last of them
@@ -82,25 +82,41 @@ test("heads that are off give zeros or their mean message", { skip: !hasHeads },
       assertSame(read, expected, `${text}, without ${off}, ${fill}`);
       assert.deepEqual(read.headsOn, headsOn);
       for (const { id } of nextWords(read.probabilities, 3))
-        assertClose([shares(model, read, id).total], [read.logits[id]], TOLERANCE, `${text}, without ${off}: sum`);
+        assertClose([shares(model, read, id).total + shares(model, read, id).constant], [logProbability(read, id)], TOLERANCE, `${text}, without ${off}: sum`);
     }
   assert.throws(() => reading(model, [1], { headsOn: [] }), RangeError);
   assert.throws(() => reading(model, [1], { headsOn: Array(layout.heads).fill(false), offMessages: [0] }), RangeError);
 });
 
-test("shares are those of the gradient, and add up to the logit", { skip: !hasHeads }, () => {
+test("shares are those of the gradient, and with one constant they add up to the word's log p", { skip: !hasHeads }, () => {
   for (const { text, ids, shared } of prompts) {
     const read = reading(model, ids);
-    for (const { word, pairs, own, biases } of shared) {
+    for (const { word, pairs, own, biases, entropy, logProbability: expected } of shared) {
       const found = shares(model, read, word);
       const what = `${text}, shares of ${word}`;
       assertClose(found.pairs, numbers(pairs), TOLERANCE, what);
-      assertClose([found.own, found.biases], [own, biases], TOLERANCE, what);
+      assertClose([found.own, found.biases, found.constant], [own, biases, -entropy], TOLERANCE, what);
       const sum = found.pairs.reduce((total, share) => total + share, found.own + found.biases);
-      assertClose([sum, found.total], [read.logits[word], read.logits[word]], TOLERANCE, `${what}: sum`);
+      assertClose([sum + found.constant, found.total + found.constant, found.logProbability, logProbability(read, word)], Array(4).fill(expected), TOLERANCE, `${what}: sum`);
       assert.deepEqual(found.replaced, new Float64Array(layout.heads));
     }
   }
+});
+
+test("the shares of a part over all words, weighted by their probabilities, come to nothing", { skip: !hasHeads }, () => {
+  const few = { ...model, arrays: { ...model.arrays } }; // a vocabulary of 40 words, so that all can be asked
+  few.vocabSize = 40;
+  for (const name of ["vocab_head.weight", "vocab_head.bias"])
+    few.arrays[name] = model.arrays[name].slice(0, (40 * model.arrays[name].length) / model.vocabSize);
+  const read = reading(few, [1, 5, 9, 6]);
+  const mean = { pairs: new Float64Array(layout.heads * 4), own: 0, biases: 0 };
+  for (const [word, p] of read.probabilities.entries()) {
+    const found = shares(few, read, word);
+    found.pairs.forEach((share, pair) => { mean.pairs[pair] += p * share; });
+    mean.own += p * found.own;
+    mean.biases += p * found.biases;
+  }
+  assertClose([...mean.pairs, mean.own, mean.biases], Array(layout.heads * 4 + 2).fill(0), 1e-6, "mean");
 });
 
 test("the shares of two words differ by as much as their logits", { skip: !hasHeads }, () => {
@@ -109,7 +125,41 @@ test("the shares of two words differ by as much as their logits", { skip: !hasHe
   const difference = shareDifference(shares(model, read, first), shares(model, read, second));
   const parts = [...difference.pairs, ...difference.replaced, difference.own, difference.biases];
   const logits = read.logits[first] - read.logits[second];
-  assertClose([parts.reduce((sum, part) => sum + part), difference.total], [logits, logits], TOLERANCE, "difference");
+  assertClose([parts.reduce((sum, part) => sum + part), difference.total, difference.logProbability], [logits, logits, logits], TOLERANCE, "difference");
+});
+
+/** Return texts that the model writes itself, each from a start of its own, as ids. */
+function ownTexts(count) {
+  let state = 1; // a small generator with a fixed seed: Park and Miller 1988
+  const random = () => (state = (48271 * state) % 2147483647) / 2147483647;
+  return Array.from({ length: count }, () => {
+    const ids = [1];
+    for (let length = 2 + Math.floor(40 * random()); ids.length < length; ) {
+      let left = random();
+      const next = reading(model, ids).probabilities.findIndex((p) => (left -= p) < 0);
+      if (next > 3) ids.push(next); // no special word
+    }
+    return ids;
+  });
+}
+
+test("a head's share of the likeliest word says which way its log p goes without the head", { skip: !hasHeads || layout.heads === 1 }, () => {
+  const found = ownTexts(100).flatMap((ids) => {
+    const read = reading(model, ids), [{ id }] = nextWords(read.probabilities, 1);
+    const { pairs, logProbability: now } = shares(model, read, id);
+    return Array.from({ length: layout.heads }, (_, head) => {
+      const share = pairs.subarray(head * ids.length, (head + 1) * ids.length).reduce((sum, one) => sum + one, 0);
+      const { after, held, opened, closed } = withoutHead(model, read, head);
+      const change = logProbability(after, id) - now;
+      // With the gates held the logarithm is concave in what is taken away: log p falls by the share at least.
+      assert.ok(held[id] - now <= -share + 1e-4, `${held[id] - now} for a share of ${share}`);
+      if (opened + closed === 0) assertClose([held[id]], [now + change], TOLERANCE, "no gate moves");
+      return { share, agrees: share * change < 0 };
+    });
+  });
+  const larger = found.sort((a, b) => Math.abs(b.share) - Math.abs(a.share)).slice(0, found.length / 2);
+  const agreeing = larger.filter(({ agrees }) => agrees).length / larger.length;
+  assert.ok(agreeing >= 0.9, `${agreeing} of the larger half agree`);
 });
 
 test("the MLP has no shares of heads", { skip: hasHeads }, () => {

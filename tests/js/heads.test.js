@@ -1,8 +1,8 @@
-// wordlm/ui/browser/pictures/heads.js against wordlm/ui/browser/pictures/squares.py: one colour for a weight on the screen and in a file.
+// wordlm/ui/browser/pictures/heads_weights.js against wordlm/ui/browser/pictures/squares.py: one colour for a weight on the screen and in a file.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { SCALES, colour, signed, written } from "../../wordlm/ui/browser/pictures/heads.js";
+import { SCALES, colour } from "../../wordlm/ui/browser/pictures/heads_weights.js";
 import { readJson } from "./fixtures.js";
 
 const { cases, scales } = readJson("colours.json");
@@ -25,9 +25,4 @@ test("each scale has the name and the marks of Python's legend", () => {
     assert.equal(SCALES[scale].name, name);
     assert.deepEqual(SCALES[scale].ticks, ticks, scale);
   }
-});
-
-test("what is not 0 is never written as 0", () => {
-  assert.deepEqual([0, 0.0004, 0.25].map(written), ["0.000", "< 0.001", "0.250"]);
-  assert.deepEqual([0, 0.0004, -0.0004, 0.25, -0.25].map(signed), ["0.000", "< 0.001", "> −0.001", "+0.250", "−0.250"]);
 });

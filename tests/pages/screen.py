@@ -8,6 +8,7 @@ from urllib.parse import parse_qs
 
 import numpy as np
 from streamlit.components.v2 import manifest_scanner
+from streamlit.proto.WidgetStates_pb2 import WidgetStates
 from streamlit.testing.v1 import AppTest
 
 from wordlm.files import REPOSITORY
@@ -17,9 +18,14 @@ manifest_scanner.scan_component_manifests = functools.cache(manifest_scanner.sca
 
 
 class Screen:
-    """A page as a visitor has it before them."""
+    """A page as a visitor has it before them.
 
-    def __init__(self, page: str, prompt: str | None, params: dict[str, str | list[str]]) -> None:
+    `held` is what the controls of a browser hold that had the page open before this session.
+    """
+
+    def __init__(
+        self, page: str, prompt: str | None, params: dict[str, str | list[str]], held: WidgetStates | None = None
+    ) -> None:
         self.app = AppTest.from_file(str(REPOSITORY / "app.py"), default_timeout=60)
         for name, value in params.items():
             self.app.query_params[name] = value
@@ -27,10 +33,15 @@ class Screen:
             self.app.query_params["form"] = "cells"  # the whole model is drawn by the browser alone
         if page != "explore":
             self.app.switch_page(f"pages/{page}.py")
-        self.app.run()
+        self.app._run(held)
         if prompt is not None:
             self.app.text_input(key="prompt").set_value(prompt).run()
         assert not self.app.exception, self.app.exception
+
+    @property
+    def held(self) -> WidgetStates:
+        """What the browser sends of its controls with the next input."""
+        return self.app._tree.get_widget_states()
 
     @property
     def address(self) -> dict[str, list[str]]:
@@ -84,8 +95,8 @@ class Screen:
 
     @property
     def text(self) -> str:
-        """Every sentence on the page, HTML included as it is, links to the glossary as their words."""
-        return re.sub(r"\[([^\]]*)\]\(learn\?part=glossary[^)]*\)", r"\1", self.markdown)
+        """Every sentence on the page, HTML included as it is, links to the glossary as their words, spaces plain."""
+        return re.sub(r"\[([^\]]*)\]\(learn\?part=glossary[^)]*\)", r"\1", self.markdown).replace("\u00a0", " ")
 
     @property
     def markdown(self) -> str:

@@ -87,6 +87,37 @@ def test_whatever_is_set_on_a_page_stands_in_its_address_and_a_link_restores_it(
     assert fresh.address == screen.address
 
 
+@pytest.mark.parametrize(("page", "params"), VIEWS)
+def test_in_a_new_session_what_the_browser_holds_wins_over_the_link_that_it_had(page, params):
+    screen = Screen(page, None, params)
+    link = screen.address | params
+    for key, widget in controls(screen).items():
+        # All at once here, so nothing that decides which controls there are.
+        if key not in {"model", "b", "trained", "engine", "part", "chapter"} and not widget.disabled:
+            widget.set_value(another(widget))
+    new = Screen(page, None, link, screen.held)
+    screen.app.run()
+    shown = settings(screen)
+    # A number of heads stands for its model with other sets of keys and values until the next run.
+    for key in shown:
+        assert settings(new)[key] == shown[key] or f"{key}{SETS}" in shown, key
+    assert new.address == screen.address
+    new.app.run()
+    assert settings(new) == shown
+    assert new.address == screen.address
+
+
+@pytest.mark.parametrize(("model", "said"), [("2", False), ("own 1", True)])
+def test_an_own_model_that_the_browser_still_holds_gives_way_in_a_new_session(model, said):
+    held = Screen("compare", None, {"model": "2"}).held
+    for widget in held.widgets:
+        if widget.id.endswith("-model"):
+            widget.string_array_value.data[:] = ["own 1"]
+    new = Screen("compare", None, {"model": model}, held)
+    assert new.app.button_group(key="model").value == ("4" if said else "2")
+    assert ("The link asks for model = own 1" in new.text) == said
+
+
 def test_models_that_share_keys_and_values_stand_behind_their_number_of_heads():
     screen = Screen("explore", None, {"form": "model"})
     sets = sorted({variant.kv_heads for variant in BUNDLED if variant.heads == 4}, reverse=True)

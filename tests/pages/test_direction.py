@@ -19,6 +19,6 @@ def test_the_row_of_words_runs_in_the_direction_of_the_text(open_page, prompt, d
 def test_a_story_runs_in_the_direction_of_its_start_and_not_word_by_word(vocab, bundled):
     ids = encode_prompt(HEBREW, vocab).ids
     story = generate(TorchEngine(bundled("attention_seed11")), ids, Decoding(5))
-    drawn = story_html(Start(f"{HEBREW} <b>", list(ids), vocab), story, checkpoint("1", 11))
+    drawn = story_html(Start(f"{HEBREW} <b>", list(ids), vocab), story.decisions, checkpoint("1", 11))
     assert drawn.startswith(f'<div class="story" dir="auto"><em>{HEBREW} &lt;b&gt;</em>')
     assert "<bdi>" not in drawn

@@ -13,6 +13,7 @@ from wordlm.inspection import Checks
 from wordlm.models import CausalAttentionLM
 from wordlm.numbers import written
 from wordlm.text import encode_prompt
+from wordlm.ui import limits
 from wordlm.ui.drawing import sentences
 
 PROMPT = "a little dog found a red hat"
@@ -75,7 +76,7 @@ def test_heads_are_switched_off_without_leaving_and_the_next_words_say_what_they
         on = torch.tensor([True, False, False, True])
         after = model.forward_details(ids, heads_on=on)["logits"][0].softmax(-1)
     assert [head["on"] for head in picture["heads"]] == [True, False, False, True]
-    assert picture["off"] == "heads 2 and 3"
+    assert picture["without"] == "heads 2 and 3"
     for word in picture["next"]:
         place = vocab.itos.index(word["word"])
         assert word["before"] == pytest.approx(before[place].item(), abs=1e-6)
@@ -291,7 +292,7 @@ def test_a_check_that_does_not_hold_of_one_model_is_said_to_fail_and_no_other(mo
     sentences.check_strip(Checks(**holding), bad, drawn=broken.get("drawn", 0.0))
     (strip,) = drawn
     assert strip.count("✓") == 3
-    (_, failing) = strip.split("✗ FAILS:")
+    (_, failing) = strip.replace("\u00a0", " ").split("✗ FAILS:")
     assert law in failing.partition("</li>")[0]
 
 
@@ -348,9 +349,10 @@ def test_the_browser_is_given_the_chosen_model_and_the_servers_numbers(open_page
     given = open_page(form="model", query="3 · dog", head="2", without=["1", "3"]).whole_model
     (model,) = given["models"]
     assert (model["title"], model["layout"]["heads"]) == ("4 heads", 4)
-    assert model["bytes"] == len(parameter_bytes(bundled("multihead_seed11")))
-    assert model["digest"] == hashlib.sha256(parameter_bytes(bundled("multihead_seed11"))).hexdigest()
-    assert (given["position"], given["head"], given["off"]) == (3, 1, [0, 2])
+    assert model["weights"]["bytes"] == len(parameter_bytes(bundled("multihead_seed11")))
+    assert model["weights"]["digest"] == hashlib.sha256(parameter_bytes(bundled("multihead_seed11"))).hexdigest()
+    chosen = given["chosen"]
+    assert (chosen["query"], chosen["head"], chosen["off"]) == ({"label": "3 · dog", "position": 3}, 1, [0, 2])
     expected = details("a little dog", "multihead_seed11")["weights"][:, -1, -4:]
     np.testing.assert_allclose(np.reshape(given["confirm"]["weights"], (4, 4)), expected, atol=1e-6)
     assert given["confirm"]["off"] == [0, 2]
@@ -364,15 +366,15 @@ def test_the_browser_is_given_the_chosen_model_and_the_servers_numbers(open_page
 def test_the_sentence_never_names_a_head_that_is_off(open_page, details):
     rows = details(PROMPT, "multihead_seed11")["weights"][:, -1]
     order = (-rows.max(1)).argsort()
-    assert f"Head {order[0] + 1} looks most sharply" in open_page().text
-    assert f"Head {order[1] + 1} looks most sharply" in open_page(without=[str(order[0] + 1)]).text
-    assert "looks most sharply" not in open_page(without=["1", "2", "3", "4"]).text
+    assert f"Head {order[0] + 1} has the largest weight" in open_page().text
+    assert f"Head {order[1] + 1} has the largest weight" in open_page(without=[str(order[0] + 1)]).text
+    assert "has the largest weight" not in open_page(without=["1", "2", "3", "4"]).text
 
 
 def test_a_second_model_stands_beside_the_first_and_any_other_is_offered(open_page):
     given = open_page(form="model", beside="1").whole_model
     assert [one["layout"]["heads"] for one in given["models"]] == [4, 1]
-    assert given["beside"] == "1"
+    assert given["chosen"]["beside"] == "1"
     assert "4" not in dict(given["others"])
     assert {"1", "2", "8", "16", "MLP"} <= set(dict(given["others"]))
 
@@ -444,7 +446,8 @@ PROMPTS = {
 @pytest.mark.parametrize("name", PROMPTS)
 def test_any_prompt_is_shown_as_typed_and_raises_nothing(open_page, vocab, name, page):
     screen = open_page(page, prompt=PROMPTS[name])
-    prompt = encode_prompt(PROMPTS[name], vocab)
+    prompt = encode_prompt(limits.PROMPT.cut(PROMPTS[name]), vocab)
+    assert screen.app.text_input(key="prompt").value == PROMPTS[name]
     for markup in ("<img", "<script"):
         assert markup not in screen.text.lower()
     if page == "explore":

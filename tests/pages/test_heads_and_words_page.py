@@ -107,7 +107,7 @@ def test_a_hypothesis_is_answered_by_what_is_stored_and_by_the_prompt(open_page,
     ("head", "target", "said"),
     [
         ("2", "the previous word", "**Yes, mostly.**"),
-        ("3", "the previous word", "**Partly.**"),
+        ("3", "the previous word", "**More than evenly.**"),
         ("2", "itself", "**No.**"),
     ],
 )

@@ -249,7 +249,7 @@ def test_chapter_2_tells_heads_too_narrow_and_too_wide_from_our_own_runs_with_wh
     runs = read_json(ARTIFACTS / "heads" / "comparison.json")["runs"]
     losses = {group[0]["heads"]: np.array([run["test_loss"] for run in group]) for group in runs.values()}
     text = open_page("learn", chapter="2").text
-    assert "In our runs 16 heads, each 4 wide, have the lowest mean test loss" in text
+    assert "In our runs 16 heads, each 4 wide, had the lowest mean test loss" in text
     for heads, width, decided in ((64, 1, False), (1, 64, True)):
         differences = losses[heads] - losses[16]
         half = 4.3027 * differences.std(ddof=1) / 3**0.5  # Student's quantile for two degrees of freedom

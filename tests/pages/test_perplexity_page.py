@@ -21,7 +21,7 @@ MODELS = {
 
 
 def metrics(screen) -> list[str]:
-    return [metric.value for metric in screen.app.metric]
+    return [metric.value.replace("\u00a0", " ") for metric in screen.app.metric]
 
 
 def test_the_example_starts_the_page(open_page):
@@ -140,7 +140,7 @@ def test_the_words_on_which_models_differ_most_come_first(open_page):
 def test_unknown_words_are_counted_with_a_warning(open_page):
     screen = open_page("perplexity")
     screen.app.text_area(key="text").set_value("the zyzzyva ran").run()
-    assert "1 of 3 words (33.3 %) are unknown" in screen.app.warning[0].value
+    assert "1 of 3 words (33.3 %) are unknown" in screen.text
     assert screen.table("Probability, rank and loss of each word")["unknown"].tolist() == [False, True, False]
 
 

@@ -167,5 +167,6 @@ def test_the_words_that_fall_and_rise_most_are_named_with_both_probabilities(ope
     words = screen.table("Probabilities of the next words")
     fallen, risen = words.loc[words["change"].idxmin()], words.loc[words["change"].idxmax()]
     said = screen.text.replace("<bdi>", "").replace("</bdi>", "").replace("“", "").replace("”", "")
-    assert f"Without head 2, <b>{fallen['word']}</b> falls most, from {fallen['before']:.3f} to" in said
+    named = f"<b>{fallen['word']}</b> falls most, from {fallen['before']:.3f} to"
+    assert f"Without head 2, of the 10 words shown, {named}" in said
     assert f"<b>{risen['word']}</b> rises most, from" in said and f"to {risen['after']:.3f}. The likeliest" in said

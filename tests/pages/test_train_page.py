@@ -3,6 +3,7 @@
 import hashlib
 import io
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from wordlm.models import build_model, build_variant
 from wordlm.smoke import smoke_stories
 from wordlm.text import encode_prompt
 from wordlm.training import evaluate
+from wordlm.ui import limits
 
 PROMPT = "the dog found a ball"
 FAST = {"learn_from": "smoke stories", "steps": "20", "batch": "32", "validations": "4"}
@@ -106,7 +108,7 @@ def test_a_training_is_seen_in_the_whole_model_as_it_was_after_so_many_updates(o
     for step in (kept, 0):
         screen.app.select_slider(key="replay").set_value(step).run()
         (model,) = screen.whole_model["models"]
-        assert model["digest"] == hashlib.sha256(job.snapshots.read(step)).hexdigest()
+        assert model["weights"]["digest"] == hashlib.sha256(job.snapshots.read(step)).hexdigest()
         shown = np.reshape(screen.whole_model["confirm"]["weights"], job.weights[step][:, -1].shape)
         np.testing.assert_allclose(shown, job.weights[step][:, -1], atol=1e-6)
     assert job.snapshots.read(kept) == parameter_bytes(job.model)
@@ -349,9 +351,11 @@ def test_of_a_pasted_text_and_an_upload_the_page_says_which_is_learned(open_trai
 
 
 def test_a_pasted_text_that_is_too_long_is_refused(open_train, monkeypatch):
-    monkeypatch.setattr("wordlm.ui.views.train.stories.LONGEST_TEXT", 100)
+    monkeypatch.setattr(limits, "TRAINING_TEXT", replace(limits.TRAINING_TEXT, most=100))
     screen = paste(open_train(learn_from="a text of mine"), PARAGRAPHS)
-    assert "The pasted text has 0.0 MB, at most 5 MB can be learned from." in screen.text.replace("\\", "")
+    said = f"The pasted text has {len(PARAGRAPHS)} bytes, at most 100 can be learned from."
+    assert said in screen.text.replace("\\", "")
+    assert screen.app.text_area(key="text_pasted").value == PARAGRAPHS
 
 
 def overfitted(open_train, **settings):

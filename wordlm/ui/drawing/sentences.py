@@ -6,7 +6,7 @@ import numpy as np
 import streamlit as st
 
 from wordlm.inspection import Checks
-from wordlm.numbers import count, scientific, written
+from wordlm.numbers import counted, scientific, written
 from wordlm.text import UNK, EncodedPrompt
 from wordlm.ui.drawing.charts import head_hue
 from wordlm.ui.drawing.escape import for_markdown, label_html, shortened
@@ -19,13 +19,15 @@ def say_what_was_read(prompt: EncodedPrompt) -> None:
         st.caption("The prompt is empty: the model sees the start mark `<BOS>` alone. Type some words above.")
         return
     start = " and the start mark" if prompt.positions[0] == 0 else ""
-    said = [f"{counted(words, 'word')}{start} in {prompt.context_len} slots; {prompt.padding} are padding"]
+    padding = f"{prompt.padding} {'is' if prompt.padding == 1 else 'are'} padding"
+    said = [f"{counted(words, 'word')}{start} in {prompt.context_len} slots; {padding}"]
     if prompt.unknown:
         unknown = [word for word, id_ in zip(prompt.typed, prompt.ids, strict=True) if id_ == UNK]
         shown = ", ".join(for_markdown(shortened(word)) for word in unknown[:8]) + (", …" if len(unknown) > 8 else "")
         said.append(f"{prompt.unknown} unknown to the vocabulary, read as `<UNK>`: {shown}")
     if prompt.dropped:
-        said.append(f"the earliest {prompt.dropped:,} positions did not fit and were dropped, the start mark first")
+        several = f"earliest {prompt.dropped:,} positions did not fit and were dropped, the start mark first"
+        said.append("the start mark did not fit and was dropped" if prompt.dropped == 1 else f"the {several}")
     st.caption(" · ".join(said))
 
 
@@ -75,11 +77,6 @@ def check_strip(*checks: Checks, drawn: float | None = None) -> None:
         f'<details class="checks" {"" if holds else "open"}><summary>{said}</summary>'
         f'<ul role="status" aria-label="checks">{items}</ul></details>'
     )
-
-
-def counted(number: int, thing: str) -> str:
-    """Return "1 update" or "1,200 updates"."""
-    return f"{count(number)} {thing}{'' if number == 1 else 's'}"
 
 
 def see_for_yourself() -> None:

@@ -3,6 +3,11 @@
 Streamlit's number formats know no limit, no power of ten and no minus sign but the hyphen. It does take the text of
 each cell from a pandas Styler and keep the value beside it. A Styler makes these texts cell by cell, 25 ms for four
 heads and 64 words; here they are made at once, 4 ms, and the Styler only carries them.
+
+For that three methods stand in for others, two of them private to pandas: the ones that Streamlit's
+`pandas_styler_utils` calls. No public way takes finished texts, and Streamlit knows a Styler by its exact type, so a
+class of ours would not do. Where a new Streamlit asks for the texts in another way, tables show numbers in pandas'
+own writing or none, and tests/test_tables.py fails; both packages are pinned for it.
 """
 
 from typing import Any

@@ -11,12 +11,11 @@ from urllib.parse import quote, urlencode
 
 import streamlit as st
 
+from wordlm.ui import limits
 from wordlm.ui.drawing.escape import for_markdown, shortened
 from wordlm.ui.frame.link import copy_link, write_address
-from wordlm.ui.frame.parameters import PARAMETERS, Several, as_text
+from wordlm.ui.frame.parameters import PARAMETERS, Several, Text, as_text
 
-LONGEST_TEXT = 2000
-"""Characters of a text in an address; servers refuse addresses of some 10,000 or more."""
 VIEW, _LINK, DRAWN, SEEN, _PAGE, _ARRIVED = "view", "link", "drawn", "seen", "page", "arrived"
 
 
@@ -86,12 +85,23 @@ def arrived() -> bool:
     return st.session_state[_ARRIVED]
 
 
+def is_beginning() -> bool:
+    """Whether no page has been run to its end yet in this session."""
+    return not st.session_state[_LINK].read
+
+
+def has_reconnected() -> bool:
+    """Whether the browser had a session before this one, as after a new start of the server: it asks for that one."""
+    # "streamlit", a token, and the session that the page had, by the protocol of Streamlit's own front end.
+    return st.context.headers.get("Sec-WebSocket-Protocol", "").count(",") == 2
+
+
 def read_link(page: str) -> None:
     """Begin a run of `page`; on a visitor's first one read the link. What does not fit is named and left out."""
     state = st.session_state
     state[_ARRIVED] = state.get(_PAGE) != page
     if state[_ARRIVED]:
-        state[SEEN] = set()
+        state[SEEN] = {}
     state[_PLACE], state[_PAGE], state[DRAWN], state[_NOT_CARRIED] = st.container(), page, {}, []
     if VIEW not in state:
         state[VIEW], state[_LINK] = {}, Link({})
@@ -105,6 +115,24 @@ def read_link(page: str) -> None:
     if not state[_LINK].read:
         for name, text in state[_LINK].left_out.items():
             _say_left_out(name, text)
+
+
+def read_text(name: str) -> str:
+    """Return what is read of a typed text: all of it, or as much as its limit lets through."""
+    return _text(name).limit.cut(chosen(name))
+
+
+def say_if_cut(name: str) -> None:
+    """Say so above the page where a text is longer than what is read of it."""
+    limit, length = _text(name).limit, len(chosen(name))
+    if length > limit.most:
+        st.session_state[_PLACE].warning(limit(length))
+
+
+def _text(name: str) -> Text:
+    declared = PARAMETERS[name]
+    assert isinstance(declared, Text)
+    return declared
 
 
 def leave_out(name: str, text: str) -> None:
@@ -137,8 +165,10 @@ def end_page() -> None:
         value = state[VIEW].get(name, default)
         if (value == default or (not value and not default)) and not PARAMETERS[name].always:
             continue
-        if isinstance(value, str) and len(quote(value)) > LONGEST_TEXT:
-            not_carried(f"{getattr(PARAMETERS[name], 'what', name)}, which is too long for an address")
+        # A very long text is not quoted at each rerun to count it.
+        most = limits.ADDRESS_TEXT.most
+        if isinstance(value, str) and (len(value) > most or len(quote(value)) > most):
+            not_carried(limits.ADDRESS_TEXT(getattr(PARAMETERS[name], "what", name)))
             continue
         pairs += [(name, as_text(one)) for one in (value or [""] if isinstance(value, list) else [value])]
     write_address(urlencode(pairs), list(PARAMETERS))

@@ -117,15 +117,21 @@ def choose_model(name: str, label: str, offered: Sequence[str], **more: Any) -> 
 
     Both are one parameter. In one row there would be a dozen buttons.
     """
-    now, sets = st.session_state.get(name, address.chosen(name)), f"{name}{SETS}"
+    kept, sets = address.chosen(name), f"{name}{SETS}"
+    now = st.session_state.get(name, kept)
+    if now != kept and now in as_many_heads(kept):  # the sets came with a browser that was there before the session
+        st.session_state[name] = now = kept
     shown = one_for_each_heads(offered, now)
     model = widgets.segments(name, label, shown, format_func=lambda one: as_many_heads(one)[0], **more)
     if len(alike := as_many_heads(model)) > 1:
-        st.session_state[sets], fewest = model, Variant.parse(alike[-1])
+        fewest = Variant.parse(alike[-1])
         parameters = parameter_count(fewest.kind, heads=fewest.heads, kv_heads=fewest.kv_heads)
-        st.segmented_control(
+        if not address.is_beginning():
+            st.session_state[sets] = model
+        of_alike = st.segmented_control(
             "Keys, values",
             alike,
+            default=model if address.is_beginning() else None,
             key=sets,
             required=True,
             format_func=lambda one: str(Variant.parse(one).kv_heads),
@@ -134,12 +140,13 @@ def choose_model(name: str, label: str, offered: Sequence[str], **more: Any) -> 
             "all is multi-query attention, and what lies between is grouped-query attention. Fewer sets are fewer "
             f"parameters: {count(parameters)} with {fewest.kv_heads}.",
         )
+        model = address.keep(name, of_alike)
     return model
 
 
 def shared_choice() -> Choice:
     """Return what the shared controls say, also where a page draws only some of them."""
-    text, seed = address.chosen("prompt"), address.chosen("seed")
+    text, seed = address.read_text("prompt"), address.chosen("seed")
     chosen = checkpoint(address.settle("model", offered_models()), seed)
     if chosen.is_own:
         address.not_carried(f"the model {chosen.title}, which is your own")
@@ -253,7 +260,11 @@ def choose_in_picture(said: Chosen, *, but: Collection[str] = ()) -> None:
         address.choose("head", str(came["head"] + 1))
     if "off" in came:
         address.choose("without", [str(head + 1) for head in sorted(came["off"])])
-    for name in ("form", "scale", "first", "beside", "prompt", "word"):
+    if (text := came.get("prompt")) is not None:
+        # The picture goes on from what is read of a prompt, maybe the end of a longer one; nothing typed is lost.
+        whole, read = address.chosen("prompt"), address.read_text("prompt").rstrip()
+        address.choose("prompt", whole.rstrip() + text.removeprefix(read) if text.startswith(read) else text)
+    for name in ("form", "scale", "first", "beside", "word"):
         if came.get(name) is not None:
             address.choose(name, came[name])
     if came.get("word") is not None:

@@ -44,7 +44,7 @@ def take_away(
     """Draw the buttons that take a view along, once a page, at its end; `more` draws further ones in their row.
 
     `file` is the stem of the files' names, see `file_stem`; `collect` and `picture`, which returns the heads' squares
-    as SVG, are called on the press alone, where there is no session to ask.
+    as SVG, are called on the press alone, outside of any session.
     """
     with st.container(key="take_away", horizontal=True, vertical_alignment="center"):
         st.markdown("**Take away**", width="content")

@@ -10,10 +10,10 @@ from typing import Any, get_args
 from wordlm.ablation import Fill
 from wordlm.bundled import EXPORTED, SEEDS
 from wordlm.course import WIDTHS
-from wordlm.jobs import MOST_STEPS, MOST_VALIDATIONS
 from wordlm.profiles import NAMES, STORIES, TARGETS, WORDS
 from wordlm.starts import AUTHORED
 from wordlm.training import Precision, TrainConfig
+from wordlm.ui import limits
 from wordlm.ui.drawing.charts import FirstToken, Scale
 from wordlm.ui.state.resources import MODELS
 
@@ -88,6 +88,8 @@ class Text:
     default: str = ""
     what: str = "all of the text"
     always: bool = False
+    limit: limits.TextLimit = limits.FIELD
+    """How much of it is read."""
 
     def read(self, texts: list[str]) -> str:
         """Return what a link says."""
@@ -117,7 +119,7 @@ Parameter = OneOf | Several | Number | Switch | Text
 
 PARAMETERS: dict[str, Parameter] = {
     # Every page that reads a prompt
-    "prompt": Text("a little dog found a red hat", "all of the prompt"),
+    "prompt": Text("a little dog found a red hat", "all of the prompt", limit=limits.PROMPT),
     "model": OneOf(None, "4"),
     "seed": OneOf(SEEDS, SEEDS[0]),
     # Explore, Compare, Switch heads off
@@ -148,14 +150,15 @@ PARAMETERS: dict[str, Parameter] = {
     "near": Text(),
     "vectors": OneOf(("what training added", "as the model reads them"), "what training added"),
     # Perplexity
-    "probabilities": Text("0.5, 0.25, 0.125", "all of the probabilities"),
+    "probabilities": Text("0.5, 0.25, 0.125", "all of the probabilities", limit=limits.PROBABILITIES),
     "logarithms": Switch(),
     "added": OneOf(
         (0.0, 1e-6, 1e-5, 1e-4, 0.001, 0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.99, 1.0), 0.001
     ),
     "text": Text(
         "Once upon a time there was a little boy named Tom. Tom had a red boat. One day he took the boat to the river. "
-        "The river was cold and fast. The boat went away, and Tom was sad. Then a big bird came and brought it back."
+        "The river was cold and fast. The boat went away, and Tom was sad. Then a big bird came and brought it back.",
+        limit=limits.SCORED_TEXT,
     ),
     # Generate
     "engine": OneOf(("ONNX Runtime", "PyTorch", "PyTorch with a cache", "your browser"), "ONNX Runtime"),
@@ -178,12 +181,12 @@ PARAMETERS: dict[str, Parameter] = {
     "learn_from": OneOf(("smoke stories", "6,000 stories", "a text of mine"), "smoke stories", always=True),
     "words": OneOf(("the bundled one", "its own"), "the bundled one"),
     "trained": OneOf(MODELS, "4"),
-    "steps": Number(1, MOST_STEPS, 100, 50),
+    "steps": Number(1, limits.STEPS.most, min(100, limits.STEPS.most), 50),
     "batch": Number(8, 2048, _TRAIN.batch_size, 64),
     "train_seed": Number(0, 10**6, _TRAIN.seed, 1),
     "rate": Number(0.00001, 1.0, _TRAIN.learning_rate, 0.001),
     "decay": Number(0.0, 1.0, _TRAIN.weight_decay, 0.001),
-    "validations": Number(1, MOST_VALIDATIONS, 10, 1),
+    "validations": Number(1, limits.VALIDATIONS.most, min(10, limits.VALIDATIONS.most), 1),
     "precision": OneOf(get_args(Precision), "fp32"),
     "through": Switch(),
     # Benchmark

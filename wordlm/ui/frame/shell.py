@@ -59,15 +59,21 @@ def run_app() -> None:
     waiting = st.empty()
     if "torch" not in sys.modules:  # the first visitor of a server sees the frame while that is being loaded
         waiting.html(_WAITING)
-    from wordlm.ui.drawing.escape import as_sentence
+    from wordlm.ui import limits
+    from wordlm.ui.browser.carrying.components import choose_unheard, has_unheard
+    from wordlm.ui.drawing.escape import as_sentence, for_markdown
     from wordlm.ui.frame import address
     from wordlm.ui.frame.controls import draw_shared_controls
     from wordlm.ui.frame.tour import draw_tour
-    from wordlm.ui.state.own_models import keep_finished_training
+    from wordlm.ui.state.own_models import OwnModelGone, keep_finished_training
     from wordlm.ui.state.resources import ArtifactError
 
     waiting.empty()
+    if limits.wrong:
+        st.error(f"The app cannot start. {for_markdown('; '.join(limits.wrong))}.")
+        return
     address.read_link(name)
+    choose_unheard()
     keep_finished_training()
     place_of_link = draw_shared_controls(PAGES[name][1])
     draw_tour(name)
@@ -76,7 +82,7 @@ def run_app() -> None:
         page.run()
     except PageEnds:
         pass
-    except ArtifactError as error:
+    except (ArtifactError, OwnModelGone) as error:
         st.error(f"This page cannot be shown. {as_sentence(error)}")
     else:
         _settle(name)
@@ -84,6 +90,8 @@ def run_app() -> None:
         st.session_state[_INSIDE] = False
     with place_of_link:
         address.end_page()
+    if has_unheard():
+        st.rerun()
 
 
 @st.cache_resource(max_entries=1, show_spinner=False)

@@ -2,6 +2,7 @@
 
 import hashlib
 import io
+import weakref
 from dataclasses import dataclass
 from typing import Any, BinaryIO, ClassVar
 
@@ -12,10 +13,9 @@ from wordlm.checkpoints import open_checkpoint, save_model_npz
 from wordlm.jobs import Job
 from wordlm.models import LanguageModel, variant_of
 from wordlm.text import Vocab
+from wordlm.ui.limits import OWN_MODELS
 from wordlm.variants import Variant
 
-MOST = 3
-"""So many a visitor; a model takes 5 MB, an MLP 9 MB."""
 JOB = "job"
 REPLAY = "replay"
 """Which step of the training's heads is looked at."""
@@ -32,7 +32,8 @@ class Own(Trained):
     seed: int
     """As its metadata states it; 0 if that is no number."""
     digest: str
-    """SHA-256 of its parameters and its vocabulary: two visitors' models of one name are never taken for each other."""
+    """SHA-256 of its kind, its vocabulary and its parameters: two visitors' models of one name are never taken for each
+    other."""
     is_own: ClassVar[bool] = True
 
     @property
@@ -46,14 +47,39 @@ class Own(Trained):
         return f"{self.choice.replace(' ', '_')}.npz"
 
 
+class OwnModelGone(LookupError):
+    """An own model is asked for after its session let it go. The message is one sentence that says what to do."""
+
+
+@dataclass(frozen=True, eq=False)
+class Weights:
+    """What an own model reads with."""
+
+    model: LanguageModel
+    vocab: Vocab
+
+
+_held: weakref.WeakValueDictionary[str, Weights] = weakref.WeakValueDictionary()
+"""Of all sessions, by digest. The sessions alone keep them, so that the last one takes them with it."""
+
+
+def weights_of(key: Own) -> Weights:
+    """Return what an own model reads with, also where there is no session to ask. Raises `OwnModelGone`."""
+    try:
+        return _held[key.digest]
+    except KeyError:
+        raise OwnModelGone(
+            f"{key.title} is no longer here: open its file on the Train page, or train it again"
+        ) from None
+
+
 @dataclass(frozen=True)
 class OwnModel:
     """One model of a visitor's, never written to disk."""
 
     key: Own
     metadata: dict[str, Any]
-    model: LanguageModel
-    vocab: Vocab
+    weights: Weights
 
     @property
     def name(self) -> str:
@@ -63,7 +89,7 @@ class OwnModel:
     def npz(self) -> bytes:
         """Return the checkpoint as a file for `load_model_npz`."""
         file = io.BytesIO()
-        save_model_npz(file, self.model, self.metadata)
+        save_model_npz(file, self.weights.model, self.metadata)
         return file.getvalue()
 
 
@@ -77,7 +103,8 @@ def keep(metadata: dict[str, Any], model: LanguageModel, vocab: Vocab) -> str:
 
     The same weights are kept once.
     """
-    digest = hashlib.sha256(vocab.sha256.encode())
+    variant = variant_of(model)
+    digest = hashlib.sha256(f"{variant} {vocab.sha256}".encode())
     for tensor in model.state_dict().values():
         digest.update(tensor.numpy().tobytes())
     models = own_models()
@@ -86,10 +113,10 @@ def keep(metadata: dict[str, Any], model: LanguageModel, vocab: Vocab) -> str:
             return own.name
     st.session_state[_COUNT] = number = st.session_state.get(_COUNT, 0) + 1
     seed = metadata.get("seed")
-    key = Own(f"own {number}", variant_of(model), seed if isinstance(seed, int) else 0, digest.hexdigest())
-    own = OwnModel(key, metadata, model, vocab)
+    key = Own(f"own {number}", variant, seed if isinstance(seed, int) else 0, digest.hexdigest())
+    own = OwnModel(key, metadata, _held.setdefault(key.digest, Weights(model, vocab)))
     models[own.name] = own
-    while len(models) > MOST:
+    while len(models) > OWN_MODELS.most:
         del models[next(iter(models))]
     return own.name
 

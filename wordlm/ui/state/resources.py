@@ -27,7 +27,7 @@ from wordlm.results import check_aggregate, check_comparison
 from wordlm.scoring import WordScores, score_words
 from wordlm.smoke import smoke_stories
 from wordlm.text import EncodedPrompt, Vocab, encode_prompt, tokenize
-from wordlm.ui.state.own_models import Own, own_models
+from wordlm.ui.state.own_models import Own, own_models, weights_of
 from wordlm.variants import Variant
 
 DATA_DIR = Path(os.environ.get("WORDLM_DATA", REPOSITORY / "work" / "data"))
@@ -117,7 +117,7 @@ def models_beside(chosen: Checkpoint) -> list[str]:
     """Return the models that read the same ids as `chosen`, itself among them: those with its vocabulary."""
     wanted = vocabulary_of(chosen).sha256
     bundled = MODELS if wanted == vocabulary().sha256 else ()
-    return [*bundled, *(name for name, own in own_models().items() if own.vocab.sha256 == wanted)]
+    return [*bundled, *(name for name, own in own_models().items() if own.weights.vocab.sha256 == wanted)]
 
 
 @st.cache_resource(show_spinner=False)
@@ -130,12 +130,12 @@ def vocabulary() -> Vocab:
 
 def vocabulary_of(chosen: Checkpoint) -> Vocab:
     """Return the vocabulary that a checkpoint was trained with."""
-    return own_models()[chosen.choice].vocab if chosen.is_own else vocabulary()
+    return weights_of(chosen).vocab if chosen.is_own else vocabulary()
 
 
 def model_of(chosen: Checkpoint) -> LanguageModel:
     """Return the trained model of a checkpoint."""
-    return own_models()[chosen.choice].model if chosen.is_own else _bundled_model(chosen)
+    return weights_of(chosen).model if chosen.is_own else _bundled_model(chosen)
 
 
 @kept(len(BUNDLED) * len(SEEDS))

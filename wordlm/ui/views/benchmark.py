@@ -9,7 +9,7 @@ import streamlit as st
 
 from wordlm.course import cache_bytes_of
 from wordlm.files import text_of
-from wordlm.numbers import signed, written
+from wordlm.numbers import counted, listed, signed, written
 from wordlm.results import (
     YOURS,
     against_best,
@@ -38,6 +38,7 @@ from wordlm.ui.frame.export import Collected
 from wordlm.ui.frame.glossary import explain, say
 from wordlm.ui.frame.numbers_behind import in_numbers
 from wordlm.ui.frame.uploads import kept_upload
+from wordlm.ui.limits import COMPARISON_MB
 from wordlm.variants import Variant
 
 _OWN = "own"
@@ -46,7 +47,7 @@ SEED_SYMBOLS = ("circle", "diamond", "square", "triangle-up", "cross", "star")
 
 def uploaded_comparison() -> dict | None:
     """Let the visitor add a `comparison.json` of their own; return it if it is well formed."""
-    upload = kept_upload("Your own comparison.json, from run_head_comparison", ["json"], _OWN)
+    upload = kept_upload("Your own comparison.json, from run_head_comparison", ["json"], _OWN, COMPARISON_MB)
     if upload is None:
         return None
     name, content = upload
@@ -210,7 +211,7 @@ def head_curve(runs: pd.DataFrame) -> go.Figure:
                 name=f"one seed{mark}",
                 marker={"color": hue, "size": 8},
                 customdata=part["seed"],
-                hovertemplate="%{x} heads, seed %{customdata}: %{y:.5~g}<extra></extra>",
+                hovertemplate="heads: %{x}, seed %{customdata}: %{y:.5~g}<extra></extra>",
             ),
         ]
     figure = go.Figure(traces)
@@ -232,7 +233,7 @@ def say_paired(comparison: dict) -> pd.DataFrame | None:
     better = int((pairs["difference"] < 0).sum())
     say(
         f"{'Yes' if high < 0 else 'No' if low > 0 else 'Undecided'}. Four heads minus one head, seed by seed: "
-        f"{signed(mean)} nats per token on average, 95 % interval "
+        f"{signed(mean)} nats per token on average, 95\u00a0% interval "
         f"{signed(low)} to "
         f"{signed(high)}; four heads have the lower loss at {better} of {len(pairs)} seeds. That is a perplexity "
         f"{written(math.exp(mean), 3)} times as large."
@@ -283,7 +284,7 @@ def sharing_points(runs: pd.DataFrame) -> go.Figure:
     drawn = drawn.assign(held=held)
     traces = []
     for place, ((yours, heads), part) in enumerate(drawn.groupby(["yours", "heads"])):
-        name, means = f"{heads} heads{YOURS if yours else ''}", part.groupby("held")["test loss"].mean()
+        name, means = f"{counted(heads, 'head')}{YOURS if yours else ''}", part.groupby("held")["test loss"].mean()
         traces += [
             go.Scatter(
                 x=means.index.tolist(),
@@ -339,7 +340,8 @@ def what_is_decided(pairs: pd.DataFrame) -> str:
         f"Paired by seed, the loss with {best} is higher than with": pairs["to"] < 0,  # where a best seed has no pair
     }
     said = [
-        f"{start} {in_heads(pairs.loc[which, 'heads'].tolist())}: the 95 % interval of the difference leaves out 0."
+        f"{start} {in_heads(pairs.loc[which, 'heads'].tolist())}: the 95\u00a0% interval of the difference leaves out "
+        "0."
         for start, which in parts.items()
         if which.any()
     ]
@@ -353,8 +355,7 @@ def what_is_decided(pairs: pd.DataFrame) -> str:
 
 def in_heads(counts: list[int]) -> str:
     """Return "1 head", "16 heads" or "2, 4 and 8 heads"."""
-    *before, last = counts
-    return f"{', '.join(map(str, before))}{' and ' * bool(before)}{last} head{'s' * (last != 1)}"
+    return f"{listed(map(str, counts))} head{'' if counts[-1] == 1 else 's'}"
 
 
 def about_seconds(comparison: dict) -> str:

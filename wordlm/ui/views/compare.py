@@ -8,11 +8,9 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from wordlm.compare import surprisal_table
-from wordlm.inspection import inspect_ids, weight_table
-from wordlm.models import LanguageModel
-from wordlm.numbers import signed, written
+from wordlm.inspection import weight_table
+from wordlm.numbers import SPACE, counted, listed, signed, written
 from wordlm.results import mean_interval, paired_differences
-from wordlm.scoring import score_words
 from wordlm.text import EncodedPrompt
 from wordlm.ui.browser.carrying.messages import Chosen
 from wordlm.ui.browser.pictures.heads import Look, Pane, heads_picture, panes_of
@@ -23,7 +21,7 @@ from wordlm.ui.frame import address, controls
 from wordlm.ui.frame.export import Collected
 from wordlm.ui.frame.glossary import say
 from wordlm.ui.frame.numbers_behind import picture_over_numbers
-from wordlm.ui.state.resources import Checkpoint
+from wordlm.ui.state.resources import Checkpoint, inspection_of, scores_of
 
 HUES, MEAN_HUE = ("#0072B2", "#D55E00"), head_hue(6)
 """Of A and of B; of the mean of four heads, which is the hue of none of them."""
@@ -36,7 +34,7 @@ def say_how_they_differ(
     firsts = []
     for name, column in (("A", "before"), ("B", "after")):
         best = int(words[column].idxmax())
-        firsts.append(f"{name} expects {word_html(words['word'][best])}, {written(words[column][best], 3)}")
+        firsts.append(f"{name} expects {word_html(words['word'][best])}, {written(words[column][best], 3, limit=True)}")
     said = f"After <b>{label_html(prompt.typed[query])}</b> {' and '.join(firsts)}."
     st.html(f'<p class="seen">{said} {_over_the_test_set(a, b, comparison)}</p>')
 
@@ -53,12 +51,16 @@ def _over_the_test_set(a: Checkpoint, b: Checkpoint, comparison: dict) -> str:
         return "That is one prompt."
     mean, low, high = mean_interval(pairs["difference"].tolist())
     better, worse = (a, b) if mean < 0 else (b, a)
-    interval = f"95 % interval {signed(low)} to {signed(high)}, {len(pairs)} seeds; lower is better"
-    decided = "" if low > 0 or high < 0 else "; it holds 0, so this may be chance"
+    verb = "expect" if better.title.endswith(("heads", "kv")) else "expects"
+    said = f"{better.title} {verb} the right word better than {worse.title}"
+    if low <= 0 <= high:
+        said = f"neither of {a.title} and {b.title} can be told to expect the right word better"
+    holds = ", which holds 0" if low <= 0 <= high else ""
     return (
-        f"That is one prompt. Over the whole test set {better.title} expects the right word better than {worse.title}: "
-        f"the loss of A less that of B is {signed(mean)} nats a word ({interval}{decided})."
-    ).replace(" heads expects", " heads expect")
+        f"That is one prompt. Over the whole test set {said}: the loss of A less that of B is {signed(mean)} nats a "
+        f"word (95{SPACE}% interval {signed(low)} to {signed(high)}{holds}, {counted(len(pairs), 'seed')}; lower is "
+        "better)."
+    )
 
 
 def panes_of_two(models: tuple[Checkpoint, Checkpoint], heads: tuple[int, int]) -> list[Pane]:
@@ -97,20 +99,20 @@ def next_words_of_two(words: pd.DataFrame, names: list[str]) -> go.Figure:
 
 
 def collected(
-    models: dict[str, tuple[Checkpoint, LanguageModel]],
+    models: dict[str, Checkpoint],
     prompt: EncodedPrompt,
     reading: EncodedPrompt,
     word_ids: tuple[int, ...],
     words: pd.DataFrame,
 ) -> Collected:
-    """Return the tables and figures of the view; it runs on a press, where there is no session to ask."""
-    losses = {name: score_words(model, word_ids, first=prompt.first_word).losses for name, (_, model) in models.items()}
+    """Return the tables and figures of the view."""
+    losses = {name: scores_of(one, word_ids, prompt.first_word).losses for name, one in models.items()}
     tables = {"Next words": words, "Surprisal of each typed word": surprisal_table(prompt.word_labels, losses)}
     figures = {
         "Surprisal of each typed word": charts.paired_bars(list(prompt.word_labels), losses, "surprisal, nats"),
         "Next words": next_words_of_two(words, list(models)),
     }
-    seen = {name: inspect_ids(model, reading.ids) for name, (one, model) in models.items() if one.heads}
+    seen = {name: inspection_of(one, reading.ids) for name, one in models.items() if one.heads}
     if seen:
         tables["Weights of the chosen query"] = weight_table(seen, reading)
     return tables, figures
@@ -151,8 +153,8 @@ def say_partners(partners: pd.DataFrame, seeds: tuple[int, ...]) -> None:
     heads = partners.iloc[:, 0]
     kept = sum(int((partners[f"partner, seed {seed}"] == heads).sum()) for seed in seeds[1:])
     of = len(partners) * (len(seeds) - 1)
-    second = " and ".join(f"head {partners[f'partner, seed {seed}'][1]} at seed {seed}" for seed in seeds[1:])
+    second = listed(f"head {partners[f'partner, seed {seed}'][1]} at seed {seed}" for seed in seeds[1:])
     say(
-        f"Head 2 at seed {seeds[0]} is matched with {second}. Of {of} matches, {kept} keep their number: "
+        f"Head 2 at seed {seeds[0]} is matched with {second}. Of {of} matches {kept} keep the number: "
         "a head's number is only the order in which its coordinates stand."
     )

@@ -10,9 +10,8 @@ import streamlit as st
 from wordlm.ablation import next_word_effect
 from wordlm.arithmetic import WeightSteps
 from wordlm.head_measures import head_measures
-from wordlm.inspection import Inspection, Rows, inspect_ids, next_words, rows_of, shape_table, token_table, weight_table
-from wordlm.models import CausalAttentionLM
-from wordlm.numbers import count, written
+from wordlm.inspection import Inspection, Rows, next_words, shape_table, token_table, weight_table
+from wordlm.numbers import count, counted, written
 from wordlm.starts import Example
 from wordlm.text import EncodedPrompt, Vocab
 from wordlm.ui.browser.carrying.messages import Chosen
@@ -24,13 +23,12 @@ from wordlm.ui.drawing.charts import head_hue
 from wordlm.ui.drawing.escape import for_html, for_markdown, label_html, word_html
 from wordlm.ui.frame import address, controls, export, widgets
 from wordlm.ui.frame.glossary import explain
-from wordlm.ui.state.resources import Checkpoint
+from wordlm.ui.state.resources import Checkpoint, inspection_of, model_of, rows_drawn_of
 
 ONE_READING = (
     "The picture now shows the matrices that one reading of the whole prompt makes, as the course prints them. "
-    "Training supervised the last word alone. So an earlier word's row is not what the model does; in a long text it "
-    "is nearly even. Only the last row is the same in both views. All else on this page is of the chosen word's "
-    "own reading."
+    "Training supervised the last word alone. So an earlier word's row is not what the model does: its query was never "
+    "trained. Only the last row is the same in both views. All else on this page is of the chosen word's own reading."
 )
 NAMED = 8
 """Next words beside the picture."""
@@ -99,15 +97,10 @@ def draw_squares(
 
 
 def squares_alone(
-    chosen: Checkpoint,
-    model: CausalAttentionLM,
-    prompt: EncodedPrompt,
-    look: Look,
-    off: tuple[int, ...],
-    one_reading: bool,
+    chosen: Checkpoint, prompt: EncodedPrompt, look: Look, off: tuple[int, ...], one_reading: bool
 ) -> str:
-    """Return the squares as an SVG file; it runs on a press, where there is no session to ask."""
-    rows = inspect_ids(model, prompt.ids).weights if one_reading else rows_of(model, prompt).weights
+    """Return the squares as an SVG file."""
+    rows = inspection_of(chosen, prompt.ids).weights if one_reading else rows_drawn_of(chosen, prompt).weights
     way = "one reading of the whole prompt" if one_reading else "each word read as the last"
     title = f"Where each head of {chosen.name} looks, {way}"
     return squares_svg(title, prompt, rows, panes_of(len(rows), off), look)
@@ -146,20 +139,20 @@ def say_odd_words(prompt: EncodedPrompt) -> None:
 
 
 def say_what_is_seen(seen: Inspection, reading: EncodedPrompt, words: pd.DataFrame, off: tuple[int, ...]) -> None:
-    """Say in one sentence what the picture shows: the likeliest word, and of the heads that are on the sharpest."""
+    """Say in one sentence what the picture shows: the likeliest word, and the largest weight of heads that are on."""
     likeliest = "after" if "after" in words else "before" if "before" in words else "probability"
     best = int(words[likeliest].idxmax())
     said = (
         f"After <b>{label_html(reading.typed[-1])}</b> the likeliest word {without_heads(off) + ' ' if off else ''}is "
-        f"{word_html(words['word'][best])}, {written(words[likeliest][best], 3)}."
+        f"{word_html(words['word'][best])}, {written(words[likeliest][best], 3, limit=True)}."
     )
     rows = seen.weights[:, -1]
     if on := [head for head in range(len(rows)) if head not in off]:
         head = max(on, key=lambda head: rows[head].max())
         key = int(rows[head].argmax())
         said += (
-            f' <i style="background:{head_hue(head)}"></i>Head {head + 1} looks most sharply: at '
-            f"<b>{label_html(reading.labels[key])}</b>, {written(rows[head, key], 3)}."
+            f' <i style="background:{head_hue(head)}"></i>Head {head + 1} has the largest weight, on '
+            f"<b>{label_html(reading.labels[key])}</b>, {written(rows[head, key], 3, limit=True)}."
         )
     st.html(f'<p class="seen">{said}</p>')
 
@@ -169,8 +162,8 @@ def say_without_heads(reading: EncodedPrompt, words: pd.DataFrame) -> None:
     word, probability = words["word"][0], words["probability"][0]
     st.html(
         f'<p class="seen">After <b>{label_html(reading.typed[-1])}</b> the likeliest word is {word_html(word)}, '
-        f"{written(probability, 3)}. The MLP has no attention: it reads all 64 slots at once. Choose a number of "
-        "heads to see where they look.</p>"
+        f"{written(probability, 3, limit=True)}. The MLP has no attention: it reads all 64 slots at once. Choose "
+        "a number of heads to see where they look.</p>"
     )
 
 
@@ -185,6 +178,10 @@ def difference_drawn(rows: Rows, reading: Inspection, whole: Inspection | None, 
 
 
 # One weight as a chain of pictures
+
+
+def _all_scores(scores: int) -> str:
+    return "the one score" if scores == 1 else f"all {count(scores)} scores"
 
 
 def weight_chain(e: WeightSteps, seen: Inspection, reading: EncodedPrompt) -> str:
@@ -207,7 +204,8 @@ def weight_chain(e: WeightSteps, seen: Inspection, reading: EncodedPrompt) -> st
             "",
         ),
         (
-            f"The softmax of all {count(len(reading.ids))} scores{under}: <b>{written(e.weight, 3)}</b> falls on {key}",
+            f"The softmax of {_all_scores(len(reading.ids))}{under}: <b>{written(e.weight, 3, limit=True)}</b> falls "
+            f"on {key}",
             _bars(seen.weights[e.head, -1], seen.scores[e.head, -1], e.key, hue, reading),
         ),
         ("The values, weighted and added up: what this head hands on", _cells(e.message, "message", hue)),
@@ -229,7 +227,9 @@ def _cells(values: np.ndarray, name: str, hue: str) -> str:
             f'<i title="{name} {place}: {written(value)}" style="background:color-mix(in srgb, {tint} {share}%, '
             f'transparent)"></i>'
         )
-    return f'<div class="vector" role="img" aria-label="{name}: {len(values)} numbers">{"".join(cells)}</div>'
+    return (
+        f'<div class="vector" role="img" aria-label="{name}: {counted(len(values), "number")}">{"".join(cells)}</div>'
+    )
 
 
 def _bars(row: np.ndarray, scores: np.ndarray, key: int, hue: str, reading: EncodedPrompt) -> str:
@@ -293,18 +293,18 @@ def word_alone(word: str, probability: float, rank: int) -> None:
 
 def collected(
     chosen: Checkpoint,
-    models: dict[Checkpoint, CausalAttentionLM],
+    compared: list[Checkpoint],
     prompt: EncodedPrompt,
     reading: EncodedPrompt,
     words: pd.DataFrame,
 ) -> export.Collected:
-    """Return the tables and figures of the view; it runs on a press, where there is no session to ask."""
+    """Return the tables and figures of the view; those of the weights are of the models `compared`."""
     tables, figures = {"Tokens": token_table(prompt), "Next words": words}, {}
-    seen = {one: inspect_ids(model, reading.ids) for one, model in models.items()}
+    seen = {one: inspection_of(one, reading.ids) for one in compared}
     if seen:
         tables["Weights of the chosen query"] = weight_table({one.name: s for one, s in seen.items()}, reading)
-    if chosen in models:
-        tables["How each head spreads its weights"] = head_measures(models[chosen], seen[chosen])
+    if chosen in seen:
+        tables["How each head spreads its weights"] = head_measures(model_of(chosen), seen[chosen])
         tables["Shapes"] = shape_table(seen[chosen])
     likeliest = words.rename(columns={"after": "probability"}) if "after" in words else words
     labels = [f"{rank} · {word}" for rank, word in enumerate(likeliest["word"], 1)]

@@ -12,6 +12,7 @@ from wordlm.loss import TypedProbabilities, losses_of_probabilities, probability
 from wordlm.numbers import count, percent, short, written, written_exp
 from wordlm.scoring import WordScores, disagreement_table, model_table, unit_table, word_score_table
 from wordlm.text import SPECIALS, UNK, Vocab, spaces_between
+from wordlm.ui import limits
 from wordlm.ui.drawing.charts import ACCENT, MENU, bars_under_line, horizontal_bars
 from wordlm.ui.drawing.escape import as_sentence, for_markdown
 from wordlm.ui.drawing.figure import PlainFigure
@@ -20,8 +21,6 @@ from wordlm.ui.frame import widgets
 from wordlm.ui.frame.export import Collected
 from wordlm.ui.frame.glossary import explain, say
 from wordlm.ui.frame.numbers_behind import in_numbers
-
-MOST_WORDS = 10_000
 
 
 def read_typed(typed: str, logarithms: bool) -> TypedProbabilities | None:
@@ -113,10 +112,10 @@ def shaded_words(text: str, typed: list[str], ids: list[int], losses: np.ndarray
 
 
 def at_most(words: list[str], ids: list[int]) -> tuple[list[str], list[int]]:
-    """Return the first `MOST_WORDS` words of a text, and say so where there are more."""
-    if len(words) > MOST_WORDS:
-        st.warning(f"The text has {count(len(words))} words; the first {count(MOST_WORDS)} are scored.")
-    return words[:MOST_WORDS], ids[:MOST_WORDS]
+    """Return the first words of a text, as many as are scored, and say so where there are more."""
+    if len(words) > (most := limits.SCORED_WORDS.most):
+        st.warning(limits.SCORED_WORDS(len(words)))
+    return words[:most], ids[:most]
 
 
 def draw_scored(words: list[str], ids: list[int], scores: WordScores, vocab: Vocab) -> None:

@@ -11,7 +11,7 @@ from wordlm.data import DataError
 from wordlm.files import artifact
 from wordlm.head_measures import head_measures
 from wordlm.inspection import rows_as_last
-from wordlm.numbers import signed, written
+from wordlm.numbers import counted, signed, written
 from wordlm.ui.browser.pictures.heads import heads_named, without_heads
 from wordlm.ui.drawing.charts import MENU, interval_points, paired_bars, paired_rows
 from wordlm.ui.drawing.escape import as_sentence, label_html, word_html
@@ -80,21 +80,26 @@ NEXT_WORDS, SURPRISAL = "Probabilities of the next words", "Surprisal of each wo
 def say_next_word_effect(words: pd.DataFrame, off: tuple[int, ...]) -> None:
     """Say which next word loses most and which gains most. `words` is of `next_word_effect`."""
     before, after = words.loc[words["before"].idxmax()], words.loc[words["after"].idxmax()]
-    likeliest = f"{word_html(before['word'])}, {written(before['before'], 3)}"
+    likeliest = f"{word_html(before['word'])}, {_chance(before['before'])}"
     if not off:
         st.html(f"<p>No head is switched off, so nothing changes. The likeliest next word is {likeliest}.</p>")
         return
     fallen, risen = words.loc[words["change"].idxmin()], words.loc[words["change"].idxmax()]
     moves = [
-        f"{word_html(one['word'])} {verb} most, from {written(one['before'], 3)} to {written(one['after'], 3)}"
+        f"{word_html(one['word'])} {verb} most, from {_chance(one['before'])} to {_chance(one['after'])}"
         for verb, one, moved in (("falls", fallen, fallen["change"] < 0), ("rises", risen, risen["change"] > 0))
         if moved
     ]
     stays = "stays" if after["word"] == before["word"] else "becomes"
     st.html(
-        f"<p>{without_heads(off).capitalize()}, {'; '.join(moves) or 'no word changes'}. "
-        f"The likeliest next word {stays} {word_html(after['word'])}, {written(after['after'], 3)}.</p>"
+        f"<p>{without_heads(off).capitalize()}, of the {counted(len(words), 'word')} shown, "
+        f"{'; '.join(moves) or 'none changes'}. "
+        f"The likeliest next word {stays} {word_html(after['word'])}, {_chance(after['after'])}.</p>"
     )
+
+
+def _chance(probability: float) -> str:
+    return written(probability, 3, limit=True)
 
 
 def draw_next_words(words: pd.DataFrame, off: tuple[int, ...]) -> None:
@@ -180,13 +185,13 @@ def last_weights(chosen: Checkpoint, ids: tuple[int, ...]) -> np.ndarray:
 
 
 def say_weight_is_not_influence(weights: np.ndarray, values: pd.DataFrame) -> None:
-    """Say which head looks most sharply and which one matters most; `weights` (H, n) are those of the last word."""
+    """Say which head has the largest weight and which one matters most; `weights` (H, n) are those of the last word."""
     if len(values) == 1:
         return
     largest = weights.max(axis=1)
     sharp, worth = values.index[largest.argmax()], values["zero"].idxmax()
     say(
-        f"In your prompt {sharp} looks most sharply, at {written(largest.max(), 3)}; on the test set {worth} is worth "
+        f"In your prompt {sharp} has the largest weight, {_chance(largest.max())}; on the test set {worth} is worth "
         f"most, {written(values['zero'].max())} nats per token. "
         + ("Here they are the same head." if sharp == worth else "Weight and influence are not the same.")
     )
@@ -258,7 +263,7 @@ def say_stored(stored: dict, fill: Fill, off: tuple[int, ...]) -> None:
         say(f"On the test set, {heads_named(off)} off together were not measured.")
         return
     low, high = entry["interval"]
-    change = f" That is {signed(entry['increase'])}, 95 % interval {signed(low)} to {signed(high)}." if off else ""
+    change = f" That is {signed(entry['increase'])}, 95\u00a0% interval {signed(low)} to {signed(high)}." if off else ""
     say(f"On the test set the loss is {written(entry['loss'])} nats per token {without_heads(off)}.{change}")
 
 

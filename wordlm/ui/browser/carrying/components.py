@@ -5,7 +5,7 @@ They receive words as data and write them with `textContent`, so nothing that a 
 
 import hashlib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -32,31 +32,48 @@ def fetched_component(path: Path) -> Callable:
         name, html=f'<div class="{name}" data-picture></div>', css=sheets, js=module(_HERE.with_name("loader.js"))
     )
 
-    def draw(key: str, data: dict[str, Any], on_said: Callable[[Chosen], None]) -> None:
+    def draw(key: str, data: Mapping[str, Any], on_said: Callable[[Chosen], None]) -> None:
         heard = f"{key}_heard"
 
-        def hear() -> bool:
-            came = st.session_state[key].chosen
-            if came is None or (said := checked(came)) is None or said["at"] <= st.session_state.get(heard, 0):
-                return False
-            st.session_state[heard] = said["at"]
-            on_said(said)
-            return True
+        def said() -> Said | None:
+            """Return what was said last, if it has not been heard."""
+            came = checked(st.session_state[key].chosen)
+            return None if came is None or came["at"] <= st.session_state.get(heard, 0) else came
+
+        def hear() -> None:
+            if (came := said()) is not None:
+                st.session_state[heard] = came["at"]
+                on_said(came)
 
         # Streamlit looks for data frames among the first level of what is sent, so there is little there.
         picture = {"heard": st.session_state.get(heard, 0), **data}
         file = offered(*script(path), f"the script {name}", "text/javascript")
         mounted(key=key, data={"script": file, "picture": picture}, on_chosen_change=hear)
-        if hear():  # of a session that began with this message, which knew of no one to call
-            st.rerun()
+        if (came := said()) is not None:  # of a session that began with this message, which knew of no one to call
+            st.session_state[heard] = came["at"]
+            st.session_state.setdefault(_UNHEARD, []).append(lambda: on_said(came))
 
     return draw
+
+
+_UNHEARD = "unheard"
+
+
+def has_unheard() -> bool:
+    """Whether something was said in a picture that could not be chosen in this run, and will be in the next."""
+    return bool(st.session_state.get(_UNHEARD))
+
+
+def choose_unheard() -> None:
+    """Choose what was said in the run before. Call it before any control is drawn."""
+    for choose in st.session_state.pop(_UNHEARD, []):
+        choose()
 
 
 def checked(came: object) -> Said | None:
     """Return what the browser said, if it is what our scripts say."""
     try:
-        return msgspec.convert(dict(came), Said)
+        return msgspec.convert(dict(came), Said)  # type: ignore[call-overload]  # what is no mapping is refused
     except (msgspec.ValidationError, TypeError, ValueError):
         return None
 
@@ -72,7 +89,7 @@ def named(content: bytes) -> tuple[bytes, str]:
     return content, hashlib.sha256(content).hexdigest()
 
 
-_IMPORT = re.compile(r'^import \{[^}]*\} from "(\.[\w./]+)";\n', re.MULTILINE)
+_IMPORT = re.compile(r'^(?:import|export) \{[^}]*\} from "(\.[\w./]+)";\n', re.MULTILINE)
 
 
 def module(path: Path) -> str:

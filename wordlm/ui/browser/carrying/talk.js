@@ -9,6 +9,7 @@ export class Talk {
   chosen = {};
   #said = 0;
   #heard = 0;
+  #answers = 0; // since the last message, of a server that had not heard it
 
   /** Whether the server has not yet heard of what was said last. */
   get isOpen() {
@@ -22,8 +23,11 @@ export class Talk {
    * @param {import("./messages.js").Chosen} chosen
    */
   hear(heard, chosen) {
-    const lost = heard < this.#heard && this.isOpen, anew = heard < this.#heard;
+    const anew = heard < this.#heard, wasOpen = this.isOpen;
     this.#heard = heard;
+    this.#answers += 1;
+    // One answer may have been on its way when the message was said; a second one tells that it was lost.
+    const lost = wasOpen && (anew || (heard < this.#said && this.#answers > 1));
     if (anew || heard > this.#said) this.#said = heard;
     if (!lost && !this.isOpen) this.chosen = chosen;
     return lost;
@@ -37,6 +41,7 @@ export class Talk {
   say(changes) {
     this.chosen = { ...this.chosen, ...changes };
     this.#said += 1;
+    this.#answers = 0;
     return { at: this.#said, ...this.chosen };
   }
 }

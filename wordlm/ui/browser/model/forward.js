@@ -134,22 +134,27 @@ export function rowsOf(model, ids, n) {
 }
 
 /**
- * Return the logit of one word as an exact sum, for the gates that are open in this reading of an attention model.
+ * Return what each part of an attention model's reading does to one word rather than to the others, as an exact sum for
+ * the gates that are open now.
  *
- *   pairs     (H, n)  of each head and key: its weight times its value
- *   replaced  (H)     of what stands in for a head that is off; 0 for one that is on
- *   own       of the last word's own embedding
- *   biases    of the hidden layer's and the vocabulary layer's
- *   total     all of these together, the logit
+ *   pairs           (H, n)  of each head and key: its weight times its value
+ *   replaced        (H)     of what stands in for a head that is off; 0 for one that is on
+ *   own             of the last word's own embedding
+ *   biases          of the hidden layer's open units and the vocabulary layer's
+ *   total           all of these together
+ *   constant        the same for every word: the mean log p, which is minus the entropy of the prediction
+ *   logProbability  of the word in nats, computed from the logits alone: total + constant, but for rounding
  *
- * With its gates held, the hidden layer is linear: logit = bias + u . (E + sum over heads of W_O message).
+ * With its gates held, the hidden layer is linear: logit = bias + u . (E + sum over heads of W_O message). A softmax
+ * ignores what is added to the logits of all words alike, so from each part of a logit its mean over the words is taken
+ * off, weighted by the probabilities p of this reading.
  */
 export function shares(model, read, wordId) {
   if (model.kind === "mlp") throw new TypeError("the MLP has no heads whose shares could be told apart");
   const { heads, messageWidth: M, dModel: D, arrays } = model;
   const n = read.ids.length;
   const { u, biases } = openPath(model, read, wordId);
-  const through = transposed(arrays["W_O.weight"], u, heads * M); // (H, M): the logit for one unit of a message
+  const through = transposed(arrays["W_O.weight"], u, heads * M); // (H, M): the share of one unit of a message
   let own = 0;
   for (let d = 0; d < D; d++) own += u[d] * read.E[(n - 1) * D + d];
   const pairs = new Float64Array(heads * n), replaced = new Float64Array(heads);
@@ -168,7 +173,8 @@ export function shares(model, read, wordId) {
       total += pairs[pair];
     }
   }
-  return { pairs, replaced, own, biases, total };
+  const logNorm = logSumExp(read.logits);
+  return { pairs, replaced, own, biases, total, constant: meanOverWords(read, read.logits) - logNorm, logProbability: read.logits[wordId] - logNorm };
 }
 
 /** Return what each share puts the first of two words ahead of the second by: the difference of their `shares`. */
@@ -179,7 +185,40 @@ export function shareDifference(first, second) {
     own: first.own - second.own,
     biases: first.biases - second.biases,
     total: first.total - second.total,
+    constant: 0, // of both the same
+    logProbability: first.logProbability - second.logProbability,
   };
+}
+
+/**
+ * Return what switching a head off does to a reading, beyond what its shares say:
+ *
+ *   after   the reading without it
+ *   held    the log p of every word (V) were the gates held as they are
+ *   opened  how many hidden units open that are shut now
+ *   closed  how many shut that are open now
+ */
+export function withoutHead(model, /** @type {any} */ read, head) {
+  const { dModel: D, hidden: F, vocabSize: V, arrays } = model;
+  const after = /** @type {any} */ (reading(model, read.ids, { headsOn: read.headsOn.map((on, h) => on && h !== head) }));
+  const lost = new Float32Array(D), hidden = new Float32Array(F), held = new Float64Array(V);
+  for (let d = 0; d < D; d++) lost[d] = after.update[d] - read.update[d];
+  project(arrays["hidden_layer.weight"], lost, 0, D, hidden, 0, F);
+  let opened = 0, closed = 0;
+  for (let unit = 0; unit < F; unit++) {
+    const open = read.preactivations[unit] > 0, later = after.preactivations[unit] > 0;
+    if (!open && later) opened++;
+    if (open && !later) closed++;
+    hidden[unit] = open ? read.hidden[unit] + hidden[unit] : 0;
+  }
+  project(arrays["vocab_head.weight"], hidden, 0, F, held, 0, V, arrays["vocab_head.bias"]);
+  const logNorm = logSumExp(held);
+  return { after, held: held.map((logit) => logit - logNorm), opened, closed };
+}
+
+/** Return the log p of a word in nats, also where p is too small for a float. */
+export function logProbability(read, wordId) {
+  return read.logits[wordId] - logSumExp(read.logits);
 }
 
 /** Return the `count` likeliest words, `{rank, id, probability}`; of equal ones the lower id first. As `next_words`. */
@@ -268,19 +307,37 @@ function predict(model, contextual) {
   return { preactivations, hidden, logits, probabilities };
 }
 
-/** Return u (D), what a unit of each coordinate of the contextual embedding adds to a word's logit, and the biases' part. */
+/**
+ * Return u (D), what a unit of each coordinate of the contextual embedding adds to a word's logit, and the biases' part;
+ * of both, what they add to the words on average is taken off.
+ */
 function openPath(model, read, wordId) {
   const { hidden: F, dModel: D, arrays } = model;
   const hiddenWeights = arrays["hidden_layer.weight"], wordWeights = arrays["vocab_head.weight"];
+  const mean = transposed(wordWeights, read.probabilities, F); // of the vocabulary layer's rows
   const u = new Float64Array(D);
-  let biases = arrays["vocab_head.bias"][wordId];
+  let biases = arrays["vocab_head.bias"][wordId] - meanOverWords(read, arrays["vocab_head.bias"]);
   for (let unit = 0; unit < F; unit++) {
     if (!(read.preactivations[unit] > 0)) continue;
-    const factor = wordWeights[wordId * F + unit];
+    const factor = wordWeights[wordId * F + unit] - mean[unit];
     biases += factor * arrays["hidden_layer.bias"][unit];
     for (let d = 0; d < D; d++) u[d] += factor * hiddenWeights[unit * D + d];
   }
   return { u, biases };
+}
+
+/** Return the mean over the words of one number each, weighted by their probabilities. */
+function meanOverWords({ probabilities }, numbers) {
+  let mean = 0;
+  for (let id = 0; id < probabilities.length; id++) mean += probabilities[id] * numbers[id];
+  return mean;
+}
+
+function logSumExp(logits) {
+  let largest = -Infinity, sum = 0;
+  for (const logit of logits) largest = Math.max(largest, logit);
+  for (const logit of logits) sum += Math.exp(logit - largest);
+  return largest + Math.log(sum);
 }
 
 /** Return W^T x for W (x.length, width). */

@@ -5,7 +5,7 @@
 // own Unicode (`tokenizer_tables` in wordlm/ui/browser/model/layout.py), since a browser's is another version. Only NFC is the
 // browser's: what is assigned never changes there, and what Python does not know yet is kept away from it.
 
-const BOS = 1, UNK = 3;
+export const BOS = 1, UNK = 3;
 const SPECIALS = 4; // how many words at the start of a vocabulary no text can spell
 
 // biome-ignore lint/suspicious/noMisleadingCharacterClass: each of them alone is meant.

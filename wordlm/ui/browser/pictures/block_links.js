@@ -1,7 +1,8 @@
 // The lines of the whole model's picture, which say what is made of what: from the scores of a head to its message, from
 // the messages to what the model knows. SVG elements out.
 
-import { HUES, clamp, drawn, number, signedNumber } from "./drawing.js";
+import { HUES, clamp, drawn } from "./drawing.js";
+import { number, portion, signedNumber } from "./numbers.js";
 
 const WRITTEN_FROM = 0.1; // a smaller weight has no number beside its line
 const SEEN_FROM = 0.004; // a smaller weight has no line
@@ -39,7 +40,7 @@ function pairLinks({ scored, weighed, handed }, view, one, step, layout, hues, m
     if (one.width >= 100 && layout.rowHeight >= 17) {
       const label = (value) => drawn("text", { x: one.from + 1, y: y - 3, "font-size": 10.5 }, [value]);
       if (step === 4) scored.push(label(number(read.scores[at], 2)));
-      else if (shares ? size > 0.25 : weight >= WRITTEN_FROM) weighed.push(label(shares ? signedNumber(shares[at], 2) : number(weight, 2)));
+      else if (shares ? size > 0.25 : weight >= WRITTEN_FROM) weighed.push(label(shares ? signedNumber(shares[at], 2) : portion(weight, 2)));
     }
     if (size < SEEN_FROM) continue;
     weighed.push(drawn("path", {

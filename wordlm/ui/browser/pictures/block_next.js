@@ -1,7 +1,8 @@
 // The likeliest next words of the whole model's picture. Pressed, one shows who made it likely.
 
 import { stepOf, withoutHeads } from "./block_stages.js";
-import { element, number, shownWord } from "./drawing.js";
+import { element, shownWord } from "./drawing.js";
+import { portion } from "./numbers.js";
 import { nextWords } from "../model/forward.js";
 
 const LEAST_ID = 4; // of a word that can be written; before it stand the special ones
@@ -28,7 +29,7 @@ export function nextOf(view, nextShown, actions, appends) {
         ...(before ? [element("i", { className: "before", style: { width: `${100 * before[id]}%` } })] : []),
         element("i", { style: { width: `${100 * probability}%` } }),
       ]),
-      element("span", { className: "number" }, [number(probability), ...(before ? [element("small", { textContent: ` (was ${number(before[id])})` })] : [])]),
+      element("span", { className: "number" }, [portion(probability), ...(before ? [element("small", { textContent: ` (was ${portion(before[id])})` })] : [])]),
     ]))),
     ...(appends && view.query === view.whole.ids.length - 1 && appended >= LEAST_ID ? [appendButton(itos[appended], actions)] : []),
   ];

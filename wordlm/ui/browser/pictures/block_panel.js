@@ -1,9 +1,10 @@
 // What opens below the picture: one matrix in large, or who made a word likely.
 
 import { furthestFromZero } from "./block_cells.js";
-import { HUES, channels, element, number, signedNumber } from "./drawing.js";
-import { matrix, quoted } from "./block_stages.js";
-import { reading, shareDifference, shares } from "../model/forward.js";
+import { HUES, channels, element } from "./drawing.js";
+import { capital, matrix, openUnits, quoted } from "./block_stages.js";
+import { counted, listed, number, numbered, portion, rounded, signedRounded, summands } from "./numbers.js";
+import { logProbability, shareDifference, shares, withoutHead } from "../model/forward.js";
 
 /**
  * Return a matrix in large. The chosen cell, `stage.cell`, says what it is and what it was made from; `choose` is called
@@ -74,113 +75,174 @@ function largeCells(view, one, { rows, columns, cell, at, hues, chosen }) {
 }
 
 /**
- * Return who made a word likely: its logit as an exact sum of signed shares, beside what happens without each head.
+ * Return who made a word likely: its log p as an exact sum of signed shares, beside what happens without each head.
  *
  * `versus` is a second word whose shares are taken off, or null; `choose` is called with another one.
  */
 export function sharesPanel(view, { word, versus }, { hues, close, compare, others }) {
-  const { model, read, prompt, itos } = view;
-  const n = read.ids.length;
-  const found = sharesOf(view, word, versus);
-  const logit = read.logits[word] - (versus === null ? 0 : read.logits[versus]);
-  const name = quoted(itos[word]), second = versus === null ? "" : quoted(itos[versus]);
-  const what = versus === null ? `the score (logit) of ${name}` : `the score of ${name} less that of ${second}`;
-  const heads = Array.from({ length: model.heads }, (_, head) => {
-    let sum = found.replaced[head];
-    for (let j = 0; j < n; j++) sum += found.pairs[head * n + j];
-    return { head, sum, ...(read.headsOn[head] ? switchedOff(view, head, word, versus) : { change: null, without: null }) };
-  });
-  const rows = [
-    ...heads.map((one) => ({ title: `head ${one.head + 1}`, hue: hues[one.head], ...one })),
-    { title: `${quoted(prompt.typed[n - 1])} itself`, hue: HUES.query, sum: found.own, change: null, without: null },
-    { title: "the same for every text", hue: HUES.plain, sum: found.biases, change: null, without: null },
-  ];
-  const reach = Math.max(...rows.flatMap(({ sum, change }) => [Math.abs(sum), Math.abs(change ?? 0)]));
-  const now = read.probabilities[word];
-  const parted = heads.filter(({ sum, change }) => change !== null && Math.sign(sum) === Math.sign(change) && Math.max(Math.abs(sum), Math.abs(change)) > 0.05);
-  const outrun = versus === null ? heads.filter(({ change, without }) => change !== null && Math.sign(change) !== Math.sign(without - now)) : [];
-  const bar = (value, hue, className = "") => {
+  const { itos } = view;
+  const told = sharesTold(view, word, versus);
+  const reach = Math.max(1e-9, ...told.rows.flatMap(({ share, change }) => [Math.abs(share), Math.abs(change ?? 0)]));
+  const bar = (value, hue) => {
     const size = (50 * Math.abs(value)) / reach;
-    return element("i", { className, style: { background: hue, width: `${size}%`, left: `${value < 0 ? 50 - size : 50}%` } });
+    return element("i", { style: { background: hue, width: `${size}%`, left: `${value < 0 ? 50 - size : 50}%` } });
   };
+  const hueOf = { own: HUES.query, biases: HUES.plain };
   const select = element("select", { data: { focus: "versus" }, onchange: (event) => compare(event.target.value === "" ? null : Number(event.target.value)) }, [
     element("option", { value: "", textContent: "no other word" }),
     ...others.filter((id) => id !== word).map((id) => element("option", { value: id, textContent: itos[id], selected: id === versus })),
   ]);
-  const difference = Math.abs(found.total - logit);
-  return element("section", { className: "panel shares", aria: { label: `Who made ${name} likely?` } }, [
-    header(versus === null ? `Who made ${name} likely?` : `Why ${name} rather than ${second}?`, close),
-    element("p", {}, [`${capital(inOneSentence(rows, name))} These are the parts of ${what}, ${number(logit, 2)}. The lines show the part of every word: in the head's hue for ${name}, grey and dashed against it.`]),
+  return element("section", { className: "panel shares", aria: { label: told.title } }, [
+    header(told.title, close),
+    element("p", {}, [told.said]),
     element("label", {}, ["Compare with ", select]),
     element("table", {}, [
-      element("thead", {}, [element("tr", {}, ["", "its share", "", "without it, the score changes by", ...(versus === null ? ["and its probability becomes"] : [])].map((text) => element("th", { textContent: text, scope: "col" })))]),
-      element("tbody", {}, rows.map(({ title, hue, sum, change, without }) => element("tr", {}, [
-        element("th", { scope: "row" }, [element("i", { style: { background: hue } }), title]),
-        element("td", { textContent: signedNumber(sum) }),
-        element("td", { className: "bars" }, [element("span", {}, [bar(sum, sum > 0 ? hue : HUES.below)])]),
-        element("td", { textContent: change === null ? "" : signedNumber(change) }),
-        versus === null ? element("td", { textContent: without === null ? "" : `${number(without)} (now ${number(now)})` }) : "",
+      element("thead", {}, [element("tr", {}, ["", ...told.columns].map((text) => element("th", { textContent: text, scope: "col" })))]),
+      element("tbody", {}, told.rows.map(({ title, part, share, change, without }) => {
+        const hue = hueOf[part] ?? hues[part];
+        return element("tr", {}, [
+          element("th", { scope: "row" }, [element("i", { style: { background: hue } }), title]),
+          element("td", { textContent: signedRounded(share) }),
+          element("td", { className: "bars" }, [element("span", {}, [bar(share, share > 0 ? hue : HUES.below)])]),
+          element("td", { textContent: change === null ? "" : signedRounded(change) }),
+          ...(versus === null ? [element("td", { textContent: without })] : []),
+        ]);
+      })),
+      element("tfoot", {}, told.sums.map(({ title, sum, check }) => element("tr", {}, [
+        element("th", { scope: "row", textContent: title }),
+        element("td", { textContent: rounded(sum) }),
+        element("td", { colSpan: versus === null ? 3 : 2, textContent: check }),
       ]))),
-      element("tfoot", {}, [element("tr", {}, [
-        element("th", { scope: "row", textContent: "sum" }),
-        element("td", { textContent: number(found.total, 4) }),
-        element("td", { textContent: difference < 1e-4 ? `✓ the model's own score is ${number(logit, 4)}` : `✗ the model's own score is ${number(logit, 4)}` }),
-        element("td"),
-      ])]),
     ]),
-    element("p", { className: "dim" }, [
-      "The shares are exact for the hidden units that are open now. Without a head other units open, so the score changes by something else. ",
-      parted.length ? `For ${named(parted)} even the direction differs. ` : "",
-      outrun.length ? `Without ${named(outrun)} the score and the probability of ${name} go opposite ways: the scores of other words change more.` : "",
-    ]),
-    pairsTable(view, found),
+    element("p", { className: "dim", textContent: told.notes.join(" ") }),
+    pairsTable(view, told),
   ]);
 }
 
-/** Return the shares of a word's logit, less those of another where there is one. */
+/** Return the shares of a word, less those of another where there is one. */
 export function sharesOf({ model, read }, word, versus) {
   const found = shares(model, read, word);
   return versus === null ? found : shareDifference(found, shares(model, read, versus));
 }
 
-const capital = (sentence) => sentence[0].toUpperCase() + sentence.slice(1);
-
-/** Say who speaks most for a word and who against it. */
-function inOneSentence(rows, name) {
-  const [most, least] = [Math.max, Math.min].map((of) => rows.find(({ sum }) => sum === of(...rows.map((row) => row.sum))));
-  const against = least.sum < 0 ? `; ${least.title} most against it, ${number(least.sum, 2)}` : "";
-  return most.sum > 0 ? `${most.title} speaks most for ${name}, ${signedNumber(most.sum, 2)}${against}.` : `All speak against ${name}, ${least.title} most.`;
+/**
+ * Return all that the panel of a word says: { title, said, columns, rows, sums, notes, pairs }.
+ *
+ * rows are { part, title, share, change, without }: `part` is the number of a head, "own" or "biases"; `share` and
+ * `change` of log p without the head are in nats, `without` is its probability then, in words. The shares of the rows
+ * add up to those of `sums` as they are written, and `pairs` (heads of words) to those of the heads.
+ */
+export function sharesTold(view, word, versus = null) {
+  const { model, read, prompt, itos } = view;
+  const n = read.ids.length, heads = Array.from({ length: model.heads }, (_, head) => head);
+  const found = sharesOf(view, word, versus);
+  const units = openUnits(read);
+  const name = quoted(itos[word]), second = versus === null ? "the other words" : quoted(itos[versus]);
+  const ofHead = (head) => [found.replaced[head], ...found.pairs.subarray(head * n, (head + 1) * n)];
+  const exact = [...heads.map((head) => ofHead(head).reduce((sum, share) => sum + share, 0)), found.own, found.biases];
+  const { parts, sum: inAll } = summands([...exact, found.constant]);
+  const without = heads.map((head) => (read.headsOn[head] ? switchedOff(view, head, word, versus) : null));
+  const now = portion(read.probabilities[word]);
+  const rows = parts.slice(0, -1).map((share, i) => {
+    const off = without[i] ?? null;
+    return {
+      part: i < model.heads ? i : i === model.heads ? "own" : "biases",
+      title: i < model.heads ? `${headOf(model, i)}${off ? "" : " (off)"}` : i === model.heads ? `${quoted(prompt.typed[n - 1])} in slot ${model.contextLen}` : "biases",
+      share,
+      change: off ? off.change : null,
+      without: off ? `${portion(off.probability)} (now ${now})` : "",
+    };
+  });
+  const what = versus === null ? `log p of ${name}` : `log p of ${name} less that of ${second}`;
+  const holds = Math.abs(found.total + found.constant - found.logProbability) < 1e-4 * Math.max(1, Math.abs(found.logProbability));
+  const own = { title: what, sum: inAll, check: `${holds ? "✓" : "✗ FAILS:"} the model's own: ${rounded(found.logProbability)}` };
+  const sum = { title: "sum", sum: rows.reduce((total, { share }) => total + share, 0), check: "" };
+  const mean = { title: "for every word the same", sum: parts.at(-1), check: "the mean log p, minus the entropy" };
+  return {
+    title: versus === null ? `Who made ${name} likely?` : `Why ${name} rather than ${second}?`,
+    said: `${inOneSentence(rows, name, versus === null ? "" : ` rather than ${second}`)} ${versus === null
+      ? "A share is what a part adds to this word's score (logit), less the mean of what it adds to all words, weighted by their probabilities. In nats."
+      : "A share is what a part adds to the first word's score (logit), less what it adds to the second's. In nats."}`,
+    columns: ["its share", "", `without it, ${versus === null ? "log p" : "the difference"} changes by`, ...(versus === null ? ["and the probability becomes"] : [])],
+    rows,
+    sums: versus === null ? [sum, mean, own] : [own],
+    notes: [
+      `The shares are exact for the ${counted(units, "hidden unit")} that ${units === 1 ? "is" : "are"} open now. The biases are theirs and the words' own, so they too differ from text to text.`,
+      ...whyOtherwise(model, rows, without, versus === null ? "log p" : "the difference"),
+    ],
+    pairs: heads.map((head) => summands(Array.from(found.pairs.subarray(head * n, (head + 1) * n)), 3, without[head] && rows[head].share).parts),
+  };
 }
 
-const named = (heads) => heads.map(({ head }) => `head ${head + 1}`).join(" and ");
+const headOf = (model, head) => (model.heads === 1 ? "the head" : `head ${head + 1}`);
+const namedHeads = (model, which) => (model.heads === 1 ? "the head" : numbered("head", which.map((head) => head + 1)));
 
-/** Return by how much a word's score changes when a head is switched off, and what its probability is then. */
-function switchedOff({ model, read, ids }, head, word, versus) {
-  const headsOn = read.headsOn.map((on, h) => on && h !== head);
-  const { logits, probabilities } = reading(model, ids, { headsOn });
-  const of = (scores) => scores[word] - (versus === null ? 0 : scores[versus]);
-  return { change: of(logits) - of(read.logits), without: probabilities[word] };
+/** Name rows in a sentence: "head 2", "heads 1 and 3", "head 2 and biases". */
+function rowsNamed(rows) {
+  const which = rows.filter(({ part }) => typeof part === "number");
+  const others = rows.filter(({ part }) => typeof part !== "number").map(({ title }) => (title === "biases" ? "the biases" : title));
+  const single = which.length === 1 || which[0]?.title === "the head";
+  return listed([...(which.length ? [single ? which[0].title : numbered("head", which.map(({ part }) => part + 1))] : []), ...others]);
 }
 
-function pairsTable({ model, read, prompt }, found) {
-  const n = read.ids.length;
-  const heads = Array.from({ length: model.heads }, (_, head) => head);
+/** Say who speaks most for a word and who against it; of equal ones all. */
+function inOneSentence(rows, name, rather) {
+  const shares = rows.map(({ share }) => share);
+  const those = (size) => rows.filter(({ share }) => share === size);
+  const [most, least] = [Math.max(...shares), Math.min(...shares)];
+  const say = (size, side) => {
+    const found = those(size);
+    const several = found.length > 1 || found[0].part === "biases";
+    return `${rowsNamed(found)} ${several ? "speak" : "speaks"} most ${side}, ${found.length > 1 ? "each " : ""}${signedRounded(size, 3)}`;
+  };
+  if (most <= 0 && least >= 0) return `Nothing speaks for or against ${name}${rather}.`;
+  const said = [...(most > 0 ? [say(most, `for ${name}${rather}`)] : []), ...(least < 0 ? [say(least, most > 0 ? "against it" : `against ${name}${rather}`)] : [])];
+  return `${capital(said.join("; "))}.`;
+}
+
+/** Say for which heads log p goes the other way when they are switched off, and why. */
+function whyOtherwise(model, rows, without, what) {
+  const heads = rows.filter(({ change, share }) => change !== null && share * change > 0).map(({ part }) => part);
+  const bent = heads.filter((head) => without[head].held * rows[head].share > 0);
+  const gated = heads.filter((head) => !bent.includes(head));
+  return [
+    ...(bent.length ? [`Without ${namedHeads(model, bent)} ${what} goes the other way even with the same units open: a share is taken at the present probabilities, and these move far.`] : []),
+    ...gated.map((head) => `Without ${headOf(model, head)} ${what} goes the other way, since ${unitsMoved(without[head])}.`),
+  ];
+}
+
+const unitsMoved = ({ opened, closed }) => {
+  const moved = (units, thing, verb) => (units ? [`${thing ? counted(units, thing) : units} ${verb}${units === 1 ? "s" : ""}`] : []);
+  return listed([...moved(opened, "hidden unit", "open"), ...moved(closed, opened ? "" : "hidden unit", "close")]);
+};
+
+/** Return what becomes of a word without a head: the change of its log p, also with the gates `held`, its probability. */
+function switchedOff({ model, read }, head, word, versus) {
+  const { after, held, opened, closed } = withoutHead(model, read, head);
+  const lead = (of) => of(word) - (versus === null ? 0 : of(versus));
+  const before = lead((id) => logProbability(read, id));
+  return {
+    change: summands([lead((id) => logProbability(after, id)) - before]).sum,
+    held: lead((id) => held[id]) - before,
+    probability: after.probabilities[word],
+    opened,
+    closed,
+  };
+}
+
+/** Return the share of every head and word; each column adds up to the head's, as written, and so does each row. */
+function pairsTable({ model, prompt }, { pairs }) {
   const all = (cells) => cells.reduce((sum, cell) => sum + cell, 0);
+  const numbers = (cells) => [...cells, all(cells)].map((cell) => element("td", { textContent: signedRounded(cell) }));
   return element("details", { data: { open: "pairs" } }, [
     element("summary", { textContent: "Every head and word in numbers", data: { focus: "pairs" } }),
     element("div", { className: "scroll" }, [element("table", {}, [
-      element("thead", {}, [element("tr", {}, ["word", ...heads.map((head) => `head ${head + 1}`), "sum"].map((text) => element("th", { textContent: text, scope: "col" })))]),
-      element("tbody", {}, Array.from({ length: n }, (_, j) => {
-        const cells = heads.map((head) => found.pairs[head * n + j]);
-        return element("tr", {}, [
-          element("th", { scope: "row" }, [element("bdi", { textContent: prompt.labels[j] })]),
-          ...[...cells, all(cells)].map((cell) => element("td", { textContent: signedNumber(cell) })),
-        ]);
-      })),
-      element("tfoot", {}, [element("tr", {}, [
-        element("th", { scope: "row", textContent: "sum" }),
-        ...[...heads.map((head) => all(found.pairs.subarray(head * n, (head + 1) * n))), all(found.pairs)].map((cell) => element("td", { textContent: signedNumber(cell) })),
-      ])]),
+      element("thead", {}, [element("tr", {}, ["word", ...pairs.map((_, head) => headOf(model, head)), "sum"].map((text) => element("th", { textContent: text, scope: "col" })))]),
+      element("tbody", {}, pairs[0].map((_, j) => element("tr", {}, [
+        element("th", { scope: "row" }, [element("bdi", { textContent: prompt.labels[j] })]),
+        ...numbers(pairs.map((column) => column[j])),
+      ]))),
+      element("tfoot", {}, [element("tr", {}, [element("th", { scope: "row", textContent: "sum" }), ...numbers(pairs.map(all))])]),
     ])]),
   ]);
 }

@@ -6,6 +6,7 @@ import { matrixPanel, sharesPanel } from "./block_panel.js";
 import { createPicture } from "./block_picture.js";
 import { playerOf } from "./block_player.js";
 import { element, isStill, redraw, told } from "./drawing.js";
+import { rounded } from "./numbers.js";
 
 const LARGE = 1.4; // on a projector the smallest label, of 14.4 pixels there, is 20 pixels high
 
@@ -89,7 +90,7 @@ export class Parts {
   belowOf({ check, others, beside }, actions) {
     const option = ([value, textContent]) => element("option", { value, textContent, defaultSelected: value === beside });
     const choose = (event) => actions.beside(event.target.value);
-    const keeps = `Clear what this browser keeps (${(this.kept / 1e6).toFixed(1)} MB)`;
+    const keeps = `Clear what this browser keeps (${rounded(this.kept / 1e6, 1)} MB)`;
     return [
       element("p", { textContent: "Cells: in hue above 0, grey below; the deeper, the further. Lines: the thicker, the larger the weight." }),
       element("p", { className: "check", textContent: check }),

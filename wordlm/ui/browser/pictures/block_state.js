@@ -10,7 +10,7 @@ import { nameOfModel } from "../model/fetched.js";
 import { nextWords, reading } from "../model/forward.js";
 import { sharesOf } from "./block_panel.js";
 import { quoted, steps, summary, toldHead } from "./block_stages.js";
-import { number } from "./drawing.js";
+import { number, portion, rounded } from "./numbers.js";
 
 const TOLERANCE = 1e-4;
 
@@ -231,7 +231,7 @@ function noticeOf({ drawn, came, loading, failure }) {
   const still = drawn === null || drawn.came === came ? "" : ` Until then you see ${titlesOfModels(drawn.came)}.`;
   if (failure) return `This browser could not read the model itself (${failure}). Cells and lines, which the server draws, still work.${still.replace("Until then you", "You still")}`;
   if (drawn?.came === came) return "";
-  const megabytes = (count) => (count / 1e6).toFixed(1);
+  const megabytes = (bytes) => rounded(bytes / 1e6, 1);
   const far = loading === null ? "" : `: ${megabytes(loading.received)} of ${megabytes(loading.bytes)} MB`;
   return `Fetching ${came === null ? "the model" : titlesOfModels(came)}, once${far}.${still}`;
 }
@@ -271,12 +271,12 @@ function disagree(models, one, other) {
   const ordered = [...words].sort((a, b) => apart(b) - apart(a));
   one.disagree = other.disagree = new Set(ordered.slice(0, 3));
   const most = ordered[0];
-  one.apart = `They disagree most on ${quoted(one.itos[most])}: ${number(one.read.probabilities[most])} for ${models[0].title}, ${number(other.read.probabilities[most])} for ${models[1].title}.`;
+  one.apart = `They disagree most on ${quoted(one.itos[most])}: ${portion(one.read.probabilities[most])} for ${models[0].title}, ${portion(other.read.probabilities[most])} for ${models[1].title}.`;
 }
 
 function standing(view, hands) {
   if (view.word !== null && view.shares)
-    return `Each line is a part of the score of ${quoted(view.itos[view.word])}: in the head's hue it speaks for the word, grey and dashed against it.`;
+    return `Each line is what a head takes from a word for ${quoted(view.itos[view.word])} rather than the other words: in the head's hue it speaks for it, grey and dashed against it.`;
   const inAll = summary(view);
   return view.apart ? `${inAll} ${view.apart}` : `${inAll} ${hands ? "Press" : "Point at"} any word, and it looks.`;
 }

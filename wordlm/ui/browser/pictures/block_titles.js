@@ -1,7 +1,8 @@
 // What stands above and below the matrices of the whole model's picture: their names, which open them, and the heads.
 
 import { looksMostAt, matrix, stepOf } from "./block_stages.js";
-import { element, number, switchOf } from "./drawing.js";
+import { element, switchOf } from "./drawing.js";
+import { portion } from "./numbers.js";
 
 /** The key that chooses a head on a projector, where digits choose a step: a for head 1, up to p for head 16. */
 export const keyOfHead = (head) => (head < 16 ? String.fromCharCode(97 + head) : "");
@@ -81,7 +82,7 @@ function headName(view, look, head, small, hues, actions) {
 function saidOfHead({ read, prompt }, head) {
   if (!read.headsOn[head]) return [element("span", {}, ["off: it hands on zeros"])];
   const most = looksMostAt(read, head);
-  return [element("span", {}, ["most at “", element("bdi", { textContent: prompt.typed[most], translate: false }), `” ${number(read.weights[head * read.ids.length + most])}`])];
+  return [element("span", {}, ["most at “", element("bdi", { textContent: prompt.typed[most], translate: false }), `” ${portion(read.weights[head * read.ids.length + most])}`])];
 }
 
 function namesOfRest(model, read, query) {

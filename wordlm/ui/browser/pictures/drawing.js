@@ -1,4 +1,4 @@
-// What every picture draws with: elements, numbers in words, colours. Words are written as text, never as markup.
+// What every picture draws with: elements, words, colours. Words are written as text, never as markup.
 
 /** Return an HTML element; `style`, `data` and `aria` (with `role`) are set as such, all else as properties. */
 export function element(name, properties = {}, children = []) {
@@ -18,7 +18,8 @@ const LISTENERS = ["onclick", "onchange", "onpointerenter", "onpointerleave", "o
 
 /**
  * Make what stands in a place what `children` are, and keep what is there already: an element that is only changed keeps
- * the focus, a press that has begun, what is open or scrolled in it. Elements that `data.focus` names apart are exchanged.
+ * the focus, a press that has begun, what is open or scrolled in it. Elements that `data.focus` names apart are exchanged,
+ * as are pictures of another number of words: their parts do not wander.
  */
 export function redraw(place, children) {
   const before = Array.from(place.childNodes), focused = place.contains(activeIn(place)) ? activeIn(place).dataset.focus : undefined;
@@ -59,27 +60,15 @@ export function drawn(name, attributes = {}, children = []) {
   return made;
 }
 
-const RAISED = { "-": "⁻", 0: "⁰", 1: "¹", 2: "²", 3: "³", 4: "⁴", 5: "⁵", 6: "⁶", 7: "⁷", 8: "⁸", 9: "⁹" };
-
-/** A number with a minus that is one; what is not 0 is never written as 0. */
-export function number(value, decimals = 3) {
-  const smallest = 10 ** -decimals;
-  if (value !== 0 && Math.abs(value) < smallest / 2) {
-    const [digits, exponent] = Math.abs(value).toExponential(1).split("e");
-    return `${value < 0 ? "−" : ""}${digits} × 10${exponent.replace(/./g, (c) => RAISED[c])}`;
-  }
-  return value.toFixed(decimals).replace("-", "−");
-}
-
-/** A number with its sign, for what is added. */
-export const signedNumber = (value, decimals = 3) => `${value > 0 ? "+" : ""}${number(value, decimals)}`;
-
 /** A word without a letter or digit, such as a full stop, is lost in a sentence and in a list unless it is quoted. */
 export const shownWord = (word) => (/[\p{L}\p{N}]/u.test(word) ? word : `“${word}”`);
 
 /** A sentence of ours as nodes: a page translator must leave the model's words, which stand in quotes, as they are. */
 export const told = (sentence) =>
   sentence.split(/(“[^”]*”)/).map((part) => (part.startsWith("“") ? element("span", { translate: false, textContent: part }) : part));
+
+/** The label of a word: the number before the word, whatever the direction of the word. */
+export const label = (word) => element("bdi", { dir: "ltr", textContent: word.label, translate: false });
 
 /** Whether this visitor wants nothing to move. */
 export const isStill = () => matchMedia("(prefers-reduced-motion: reduce)").matches;

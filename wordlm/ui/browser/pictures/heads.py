@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from wordlm.numbers import numbered
 from wordlm.text import UNK, EncodedPrompt
 from wordlm.ui.browser.carrying.components import fetched_component
 from wordlm.ui.browser.carrying.messages import Chosen, DrawnNext, HeadsData, Place
@@ -48,10 +49,8 @@ def panes_of(heads: int, off: tuple[int, ...] = ()) -> list[Pane]:
 
 def heads_named(heads: Iterable[int]) -> str:
     """Return "no head", "head 1", "heads 1 and 3" or "heads 1, 2 and 3" for heads counted from 0."""
-    names = [str(head + 1) for head in heads]
-    if len(names) < 2:
-        return f"head {names[0]}" if names else "no head"
-    return f"heads {', '.join(names[:-1])} and {names[-1]}"
+    numbers = [head + 1 for head in heads]
+    return numbered("head", numbers) if numbers else "no head"
 
 
 def without_heads(off: Iterable[int]) -> str:

@@ -1,6 +1,7 @@
 // Writes a story in the visitor's browser with ONNX Runtime Web. Follows wordlm/ui/views/generate/browser_engine.py.
 
 import { fetchBytes, keptBytes, serverAddress } from "../../browser/carrying/cache.js";
+import { counted, portion, rounded } from "../../browser/pictures/numbers.js";
 import { candidateProbabilities, draw, likeliest, mulberry32, ownProbabilities } from "./decoding.js";
 
 // One for the whole page: what was loaded, and the run in progress. The component is called at every rerun.
@@ -40,7 +41,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     if (typeof WebAssembly === "undefined") throw new Error("no WebAssembly");
     const { ort, session } = await sessionOf(data, say);
     const story = await write(ort, session, data, run, note);
-    say(`Done in your browser: ${story.ids.length} words.`);
+    say(`Done in your browser: ${counted(story.ids.length, "word")}.`);
     setTriggerValue("story", story);
   }
 
@@ -51,7 +52,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
 async function engineOf({ way, files }, say) {
   if (way === "WebGPU" && !(await /** @type {any} */ (navigator).gpu?.requestAdapter())) throw new Error("no WebGPU");
   if (shared.engines[way]) return shared.engines[way];
-  const megabytes = (bytes) => `${(bytes / 1e6).toFixed(1)} MB`, sum = (counts) => counts.reduce((total, count) => total + count, 0);
+  const megabytes = (bytes) => `${rounded(bytes / 1e6, 1)} MB`, sum = (counts) => counts.reduce((total, count) => total + count, 0);
   const total = sum(files.map(({ bytes }) => bytes)), received = files.map(() => 0);
   const progress = (place) => (bytes) => {
     received[place] = bytes;
@@ -105,7 +106,7 @@ async function write(ort, session, { start, decoding, special, contextLen, words
 function showWord(note, word, probability) {
   const span = document.createElement("span");
   span.textContent = word;
-  span.title = probability.toFixed(3);
+  span.title = portion(probability);
   span.style.background = `color-mix(in srgb, var(--st-primary-color) ${Math.round(45 * probability)}%, transparent)`;
   note.append(span, " ");
 }

@@ -2,6 +2,7 @@
 
 import html
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
@@ -13,6 +14,7 @@ from wordlm.course import cache_bytes_of
 from wordlm.data import DataError, StoryStream
 from wordlm.engines import CachedTorchEngine, OnnxEngine, TorchEngine
 from wordlm.generation import (
+    Decision,
     Decoding,
     Engine,
     Generation,
@@ -22,12 +24,12 @@ from wordlm.generation import (
     report_table,
     story_text,
 )
-from wordlm.numbers import percent, written
+from wordlm.numbers import counted, percent, written
 from wordlm.starts import opening_of
-from wordlm.text import BOS, EOS, SPECIALS, UNK, Vocab, typed_words
+from wordlm.text import BOS, CONTEXT_LEN, EOS, SPECIALS, UNK, Vocab, typed_words
+from wordlm.ui import limits
 from wordlm.ui.drawing.charts import ACCENT
 from wordlm.ui.drawing.escape import as_sentence, for_html, for_markdown
-from wordlm.ui.drawing.sentences import counted
 from wordlm.ui.drawing.tables import number_table, text_table
 from wordlm.ui.frame import parameters, widgets
 from wordlm.ui.frame.export import file_stem, take_away
@@ -198,23 +200,30 @@ def warn_of_unknown_start(start: Start) -> None:
         )
 
 
-def story_html(start: Start, story: Generation, chosen: Checkpoint) -> str:
+def story_html(start: Start, decisions: Sequence[Decision], chosen: Checkpoint) -> str:
     """Return start and story as HTML; a new word is tinted by its probability and links to Explore at that moment.
 
     The story runs in the direction of its start, since single words would keep the order of the page.
     An own model's words link to nothing: a new tab is a new session, which does not have it.
     """
     words, read, vocab = [], [start.text], start.vocab
-    for choice in story.decisions:
+    for choice in decisions:
         if choice.id == EOS:
             break
         read.append(UNKNOWN_MARK if choice.id == UNK else vocab.itos[choice.id])
-        view = urlencode({"prompt": " ".join(read), "model": chosen.choice, "seed": chosen.seed})
+        view = urlencode({"prompt": as_linked(" ".join(read)), "model": chosen.choice, "seed": chosen.seed})
         tint = f"background: color-mix(in srgb, {ACCENT} {round(45 * choice.probability)}%, transparent)"
         link = "" if chosen.is_own else f' href="./?{html.escape(view)}" target="_blank"'
         chance = html.escape(written(choice.probability, 3, limit=True))
         words.append(f'<a{link} style="{tint}" title="{chance}">{html.escape(vocab.itos[choice.id])}</a>')
     return f'<div class="story" dir="auto"><em>{html.escape(start.text)}</em> {" ".join(words)}</div>'
+
+
+def as_linked(text: str) -> str:
+    """Return what a link says of a text: its last 64 words where all of it is too long; the model reads no more."""
+    if len(text) <= limits.ADDRESS_TEXT.most:
+        return text
+    return " ".join(text[-limits.ADDRESS_TEXT.most :].split()[-CONTEXT_LEN:])
 
 
 Stories = dict[str, tuple[Checkpoint, Generation]]
@@ -233,7 +242,7 @@ def write_together(stories: Stories, start: Start) -> None:
     while any(story.stop is None for _, story in stories.values()):
         for name, (chosen, story) in stories.items():
             if story.advance() is not None:
-                places[name].html(story_html(start, story, chosen))
+                places[name].html(story_html(start, story.decisions, chosen))
 
 
 def show_stories(stories: Stories, start: Start) -> None:
@@ -241,7 +250,7 @@ def show_stories(stories: Stories, start: Start) -> None:
     for (name, (chosen, story)), column in zip(stories.items(), st.columns(len(stories)), strict=True):
         with column:
             st.markdown(f"**{name}**")
-            st.html(story_html(start, story, chosen))
+            st.html(story_html(start, story.decisions, chosen))
             opens = "" if chosen.is_own else " A click on a word opens Explore at that moment, in a new tab."
             st.caption(f"Stopped because {story.stop}.{opens}")
 
@@ -285,17 +294,18 @@ def draw_example(chosen: Checkpoint, start: Start) -> None:
     """Show how a story would go on, before one is written: the likeliest words, made by the chosen model at once."""
     if start.vocab.sha256 != vocabulary_of(chosen).sha256:  # a model of the visitor's own, with an exported engine
         chosen = exported("4")
-    story = _example(chosen, tuple(start.ids))
+    decisions = _example(chosen, tuple(start.ids))
     st.caption(
         f"An example, written here at once: the likeliest {EXAMPLE_WORDS} words of {for_markdown(chosen.name)} after "
         "your start. Press the button above for a story of your own."
     )
-    st.html(f'<div class="example">{story_html(start, story, chosen)}</div>')
+    st.html(f'<div class="example">{story_html(start, decisions, chosen)}</div>')
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)
-def _example(chosen: Checkpoint, ids: tuple[int, ...]) -> Generation:
-    return generate(TorchEngine(model_of(chosen)), ids, Decoding(EXAMPLE_WORDS))
+def _example(chosen: Checkpoint, ids: tuple[int, ...]) -> list[Decision]:
+    # Not the story: that holds its model, and a visitor's own would outlive its session here.
+    return generate(TorchEngine(model_of(chosen)), ids, Decoding(EXAMPLE_WORDS)).decisions
 
 
 def take_along(began: Start, stories: Stories, title: str) -> None:

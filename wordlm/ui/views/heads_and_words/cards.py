@@ -9,11 +9,10 @@ import streamlit as st
 
 from wordlm.ablation import head_value_table
 from wordlm.bundled import BUNDLED
-from wordlm.numbers import count, percent, written
-from wordlm.profiles import MEASURES, POSITION, SPREAD, TARGETS, Measure, Profile, verdict
+from wordlm.numbers import SPACE, counted, listed, numbered, percent, written
+from wordlm.profiles import MEASURES, POSITION, SPREAD, STORIES, TARGETS, Measure, Profile, verdict
 from wordlm.ui.drawing.charts import MENU, beside_even, head_hue
 from wordlm.ui.drawing.figure import PlainFigure
-from wordlm.ui.drawing.sentences import counted
 from wordlm.ui.drawing.tables import number_table
 from wordlm.ui.frame import controls, widgets
 from wordlm.ui.frame.export import Collected
@@ -39,8 +38,8 @@ def choose_texts(chosen: Checkpoint) -> tuple[str, Profile]:
     )
     seen = profile_over(chosen, texts)
     explain(
-        f"{count(seen.texts)} texts, {count(seen.words)} words, each read as the last one. A picture shows the mean "
-        f"weight by distance; its height is the square root, so that small weights show. The band holds "
+        f"{counted(seen.texts, 'text')}, {counted(seen.words, 'word')}, each read as the last one. A picture shows the "
+        f"mean weight by distance; its height is the square root, so that small weights show. The band holds "
         f"{percent(SPREAD[1] - SPREAD[0], 0)} of the words, the dashed line is what even weights give. *Nats "
         "from even*, its sharpness, is the logarithm of the number of keys less the entropy of the row, on average. "
         "Named are the three shares furthest from even weights, by the Kullback-Leibler divergence."
@@ -57,14 +56,14 @@ def choose_texts(chosen: Checkpoint) -> tuple[str, Profile]:
 
 def cards(chosen: Checkpoint, seen: Profile) -> None:
     """Draw a card for each head: where it looks, what is unusual in that, its worth, and heads like it."""
-    worth = _worth(chosen)
+    worth, sharpness = _worth(chosen), _sharpness(chosen)
     alike = _most_alike(chosen)
     largest = float(max(seen.by_distance.max(), seen.high.max()))
     drawn = "".join(
         f'<section><h4><i style="background:{head_hue(head)}"></i>Head {head + 1}'
         f"<span>{written(seen.sharpness[head], 2)} nats from even</span></h4>{_picture(seen, head, largest)}"
         f"<p>{_what_is_unusual(seen, head)}</p>"
-        + "".join(f"<p>{said}</p>" for said in (_worth_said(worth, seen, head), alike[head]) if said)
+        + "".join(f"<p>{said}</p>" for said in (_worth_said(worth, sharpness, head), alike[head]) if said)
         + "</section>"
         for head in range(seen.heads)
     )
@@ -94,7 +93,7 @@ def _picture(seen: Profile, head: int, largest: float) -> str:
     packed = base64.b64encode(svg.encode()).decode()
     return (
         f'<img src="data:image/svg+xml;base64,{packed}" alt="{said}">'
-        f"<small><span>{reach - 1} words back</span><span>itself</span></small>"
+        f"<small><span>{counted(reach - 1, 'word')} back</span><span>itself</span></small>"
     )
 
 
@@ -112,9 +111,11 @@ def _what_is_unusual(seen: Profile, head: int) -> str:
     by_position = seen.measures[POSITION].value[head]
     if math.isnan(by_position):
         return f"{said} Its weights are even, so there is nothing to explain."
+    if by_position <= 0:
+        return f"{said} Position alone explains nothing of how far its weights lie from even ones."
     return (
-        f"{said} Position alone explains {percent(max(0.0, by_position), 0)} of how its weights vary; the rest depends "
-        "on the words."
+        f"{said} Position alone, that of the start mark too, explains {percent(by_position, 0)} of how far its weights "
+        "lie from even ones (squared); the rest depends on the other words."
     )
 
 
@@ -124,19 +125,24 @@ def _worth(chosen: Checkpoint) -> np.ndarray | None:
     return None if stored is None else head_value_table(stored)["zero"].to_numpy()
 
 
+def _sharpness(chosen: Checkpoint) -> np.ndarray:
+    """Return how far each head's rows are from even over the test stories, on which its worth was measured too."""
+    return np.zeros(0) if chosen.is_own else profile_over(chosen, STORIES).sharpness
+
+
 def _rank(values: np.ndarray, head: int) -> int:
     return 1 + int((values > values[head]).sum())
 
 
-def _worth_said(worth: np.ndarray | None, seen: Profile, head: int) -> str:
+def _worth_said(worth: np.ndarray | None, sharpness: np.ndarray, head: int) -> str:
     if worth is None:
         return ""
     said = f"Worth {written(worth[head])} nats per token on the test set"
-    if seen.heads == 1:
+    if len(worth) == 1:
         return f"{said}."
-    by_worth, by_sharpness = _rank(worth, head), _rank(seen.sharpness, head)
-    said += f": number {by_worth} of {seen.heads}; in sharpness it is number {by_sharpness}."
-    return said + (" <b>The two disagree.</b>" if disagree(by_worth, by_sharpness, seen.heads) else "")
+    by_worth, by_sharpness = _rank(worth, head), _rank(sharpness, head)
+    said += f": number {by_worth} of {len(worth)}; in sharpness over the test stories it is number {by_sharpness}."
+    return said + (" <b>The two disagree.</b>" if disagree(by_worth, by_sharpness, len(worth)) else "")
 
 
 def disagree(one: int, other: int, heads: int) -> bool:
@@ -144,24 +150,23 @@ def disagree(one: int, other: int, heads: int) -> bool:
     return abs(one - other) >= max(1, heads / 2)
 
 
-def say_where_worth_differs(chosen: Checkpoint, seen: Profile) -> None:
-    """Say whether the heads that look most sharply are those that are worth most."""
+def say_where_worth_differs(chosen: Checkpoint) -> None:
+    """Say whether the heads that are sharpest over the test stories are those that are worth most there."""
     worth = _worth(chosen)
-    if worth is None or seen.heads == 1:
+    if worth is None or len(worth) == 1:
         return
-    sharpest, best = int(seen.sharpness.argmax()), int(worth.argmax())
+    sharpness, heads = _sharpness(chosen), len(worth)
+    sharpest, best = int(sharpness.argmax()), int(worth.argmax())
     if sharpest == best:
-        said = f"Head {best + 1} looks most sharply and is worth most."
+        said = f"Over the test stories head {best + 1} is furthest from even weights and worth most."
     else:
         said = (
-            f"Head {sharpest + 1} looks most sharply, head {best + 1} is worth most: how a head looks does not say how "
-            "much the model needs it."
+            f"Over the test stories head {sharpest + 1} is furthest from even weights, head {best + 1} is worth most: "
+            "how a head looks does not say how much the model needs it."
         )
-    far = [
-        head + 1 for head in range(seen.heads) if disagree(_rank(worth, head), _rank(seen.sharpness, head), seen.heads)
-    ]
+    far = [head + 1 for head in range(heads) if disagree(_rank(worth, head), _rank(sharpness, head), heads)]
     if far:
-        said += f" Sharpness and worth disagree for head{'s' * (len(far) > 1)} {', '.join(map(str, far))}."
+        said += f" Sharpness and worth disagree for {numbered('head', far)}."
     say(said)
 
 
@@ -180,7 +185,7 @@ def _most_alike(chosen: Checkpoint) -> list[str]:
             for seed, rows in likeness.items()
         ]
         usual = f"; two heads of two seeds: {mean} on average" if heads > 1 else ""
-        said.append(f"Most alike: {' and '.join(found)}{usual}.")
+        said.append(f"Most alike: {listed(found)}{usual}.")
     return said
 
 
@@ -206,7 +211,7 @@ def profile_table(seen: Profile) -> pd.DataFrame:
 def distance_table(seen: Profile) -> pd.DataFrame:
     """Return one row a distance: what even weights give, then for each head the mean and the spread."""
     table = pd.DataFrame({"words back": range(len(seen.even)), "even": seen.even})
-    low, high = (percent(quantile, 0) for quantile in SPREAD)
+    low, high = (percent(quantile, 0).replace(SPACE, " ") for quantile in SPREAD)  # columns are exported
     for head in range(seen.heads):
         name = f"head {head + 1}"
         table[name], table[f"{name}, {low}"] = seen.by_distance[head], seen.low[head]
@@ -229,8 +234,7 @@ def answer(seen: Profile, own: Profile | None, texts: str, head: int, target: st
     """Answer whether a head looks at `target`, over many texts and in the visitor's `own` prompt."""
     measure, in_prompt = seen.measures[target], own and own.measures[target]
     if measure.words:
-        said = _ANSWERS[verdict(measure.value[head], measure.low[head], measure.high[head], measure.even)]
-        say(said.format(head=head + 1, target=target) + _share_said(measure, head, texts))
+        say(_answer(measure, head).format(head=head + 1, target=target) + _share_said(measure, head, texts))
     else:
         say(f"No word of the {texts} has {target}, so they say nothing about this.")
     if in_prompt is None or not in_prompt.words:
@@ -248,17 +252,30 @@ def answer(seen: Profile, own: Profile | None, texts: str, head: int, target: st
 
 _ANSWERS = {
     "mostly": "**Yes, mostly.** Head {head} gives {target} more than half of its weight.",
-    "more": "**Partly.** Head {head} gives {target} more than even weights would, but less than half of its weight.",
+    "more": "**More than evenly.** Head {head} gives {target} {times} times what even weights would{beyond}.",
+    "position": "**Position explains it.** Head {head} gives {target} {side} than even weights would. Distance and "
+    "number of keys alone predict that.",
     "no": "**Not that one can tell.** Head {head} gives {target} about what even weights would.",
-    "less": "**No.** Head {head} gives {target} less than even weights would.",
+    "less": "**No.** Head {head} gives {target} {times} times what even weights would{beyond}.",
 }
 
 
+def _answer(measure: Measure, head: int) -> str:
+    value = measure.value[head]
+    side = "more" if value > measure.even else "less"
+    beyond = "" if measure.by_position is None else f", {side} than position alone predicts"
+    said = _ANSWERS[verdict(measure, head)].replace("{side}", side).replace("{beyond}", beyond)
+    return said.replace("{times}", written(value / measure.even, 2))
+
+
 def _share_said(measure: Measure, head: int, texts: str) -> str:
-    value, low, high = (written(part[head], 3) for part in (measure.value, measure.low, measure.high))
+    value, low, high = (written(part[head], 3, limit=True) for part in (measure.value, measure.low, measure.high))
+    expected = measure.by_position
+    predicted = "" if expected is None else f", position alone predicts {written(expected[head], 3, limit=True)}"
     return (
-        f" Over {texts} the share is {value}, 95 % interval {low} to {high}; even weights give "
-        f"{written(measure.even, 3)}. For {percent(measure.most[head], 0)} of the words the largest weight falls there."
+        f" Over {texts} the share is {value}, 95\u00a0% interval {low} to {high}; even weights give "
+        f"{written(measure.even, 3, limit=True)}{predicted}. For {percent(measure.most[head], 0)} of the words the "
+        "largest weight falls there."
     )
 
 
@@ -277,18 +294,22 @@ def _shares(measure: Measure) -> pd.DataFrame:
 
 
 def answer_table(chosen: Checkpoint, own: Profile | None, head: int, target: str) -> pd.DataFrame:
-    """Return the answer over every sort of text: `share` with its interval, `even`, how often it is the largest."""
+    """Return the answer over every sort of text: `share` with its interval, both baselines, how often it is largest."""
     seen = {texts: profile_over(chosen, texts) for texts in profiled_texts(chosen)}
     if own is not None:
         seen["your prompt"] = own
     measures = {texts: profile.measures[target] for texts, profile in seen.items()}
     return pd.DataFrame(
         [
-            (texts, m.value[head], m.low[head], m.high[head], m.even, m.most[head], m.words)
+            (texts, m.value[head], m.low[head], m.high[head], m.even, _predicted(m, head), m.most[head], m.words)
             for texts, m in measures.items()
         ],
-        columns=["texts", "share", "low", "high", "even", "largest weight there", "words"],
+        columns=["texts", "share", "low", "high", "even", "by position", "largest weight there", "words"],
     )
+
+
+def _predicted(measure: Measure, head: int) -> float:
+    return math.nan if measure.by_position is None else float(measure.by_position[head])
 
 
 def draw_answer(table: pd.DataFrame, target: str) -> None:

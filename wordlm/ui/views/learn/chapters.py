@@ -13,7 +13,7 @@ from wordlm import course
 from wordlm.ablation import cheapest_pair, head_value_table, worth_together
 from wordlm.loss import losses_of_probabilities, perplexity
 from wordlm.models import D_MODEL, DEFAULT_HEADS, HIDDEN, head_width, parameter_count
-from wordlm.numbers import scientific, short, signed, written
+from wordlm.numbers import counted, scientific, short, signed, written
 from wordlm.results import against_best, run_table, sharing_table, what_sharing_costs
 from wordlm.text import CONTEXT_LEN, VOCAB_SIZE, EncodedPrompt
 from wordlm.ui.drawing import charts
@@ -117,8 +117,8 @@ def split(choice: Choice) -> None:
         ours = head_width(D_MODEL, DEFAULT_HEADS)
         draw_split(width, heads)
         say(
-            f"Width {width} with {heads} heads makes {each} each. Our model has width {D_MODEL} and {DEFAULT_HEADS} "
-            f"heads, which makes {ours}."
+            f"Width {width} with {counted(heads, 'head')} makes {each} each. Our model has width "
+            f"{D_MODEL} and {DEFAULT_HEADS} heads, which makes {ours}."
         )
         explain(
             "A query is the vector with which a word looks at others. A message is what a head hands to it: the "
@@ -143,9 +143,10 @@ def split(choice: Choice) -> None:
     )
     shared, kept = growth.iloc[-1, 2], growth.iloc[-1, 3]
     say(
-        f"At width {width}, the matrices of {counts[-1]} heads that share have {shared:,} parameters; if each keeps "
-        f"the full width, {kept:,}, which is {short(kept / shared)} times as many. Only these matrices grow: our whole "
-        f"model would go from {parameter_count('attention'):,} to {course.parameters_with_full_width(counts[-1]):,}. "
+        f"At width {width}, the matrices of {counted(counts[-1], 'head')} that share have {shared:,} parameters; if "
+        f"each keeps the full width, {kept:,}, which is {short(kept / shared)} times as many. Only these matrices "
+        f"grow: our whole model would go from {parameter_count('attention'):,} to "
+        f"{course.parameters_with_full_width(counts[-1]):,}. "
         "Sharing asks whether more patterns help at the same price."
     )
     st.markdown("**Twice the width: with the heads, or without?**")
@@ -181,7 +182,7 @@ def draw_split(width: int, heads: int) -> None:
     if rest:
         blocks.append(_cells(rest, "#888888", "left over"))
     whole = f"<div class=strip>{strip}</div>"
-    again = "" if rest else f"<p>The messages stand side by side again: {width} numbers</p>{whole}"
+    again = "" if rest else f"<p>The messages stand side by side again: {counted(width, 'number')}</p>{whole}"
     st.html(
         f'<div class="split" role="img" aria-label="{width} coordinates cut into {heads} blocks of {each}">'
         f"<p>The vector of one word: {width} coordinates</p>{whole}"
@@ -196,12 +197,12 @@ def _cells(count: int, hue: str, name: str) -> str:
     rows, last = divmod(count, columns)
     lines = [(columns, rows), (last, 1)]
     drawn = "".join(f'<i style="--c:{c};--r:{r};background:{hue}"></i>' for c, r in lines if c and r)
-    return f"<div>{drawn}<span>{name}<br>{count} cell{'s' * (count != 1)}</span></div>"
+    return f"<div>{drawn}<span>{name}<br>{counted(count, 'cell')}</span></div>"
 
 
 def growth_picture(growth: pd.DataFrame) -> charts.PlainFigure:
     """Draw a table of `course.growth_table`: the parameters of both ways, side by side for each number of heads."""
-    labels = [f"{heads} head{'s' * (heads != 1)}" for heads in growth["heads"]]
+    labels = [counted(heads, "head") for heads in growth["heads"]]
     shared, kept = (growth.iloc[:, column].to_numpy() for column in (2, 3))
     series = {"the width is shared out": shared, "each head keeps it all": kept}
     return charts.paired_bars(labels, series, "parameters of the matrices")
@@ -213,13 +214,15 @@ def say_narrow_heads(comparison: dict) -> None:
     if len(pairs) < 2:
         return
     best, most, fewest = int(pairs["best"].iloc[0]), max(pairs.index), min(pairs.index)
-    said = [f"In our runs {best} heads, each {head_width(D_MODEL, best)} wide, have the lowest mean test loss."]
+    said = [
+        f"In our runs {counted(best, 'head')}, each {head_width(D_MODEL, best)} wide, had the lowest mean test loss."
+    ]
     for heads in (most, fewest):
         pair = pairs.loc[heads]
         said.append(
-            f"With {heads} head{'s' * (heads != 1)} of width {head_width(D_MODEL, heads)} it is "
-            f"{written(pair['difference'])} nats higher, 95 % interval {signed(pair['from'])} to {signed(pair['to'])}"
-            + ("." if pair["decided"] else ": that holds 0, so these seeds do not decide it.")
+            f"With {counted(heads, 'head')} of width {head_width(D_MODEL, heads)} it is "
+            f"{written(pair['difference'])} nats higher, 95\u00a0% interval {signed(pair['from'])} to "
+            f"{signed(pair['to'])}" + ("." if pair["decided"] else ": that holds 0, so these seeds do not decide it.")
         )
     say(" ".join(said))
 
@@ -347,8 +350,8 @@ def message(choice: Choice) -> None:
         )
     else:
         say(
-            f"In {chosen.title}, a head's message has {own} numbers. Added as it is, it could change only its own "
-            f"{own} of {D_MODEL} coordinates. The output projection lets it write into {whole}."
+            f"In {chosen.title}, a head's message has {counted(own, 'number')}. Added as it is, it could change only "
+            f"its own {own} of {D_MODEL} coordinates. The output projection lets it write into {whole}."
         )
     in_numbers("reach", lambda: number_table(reach, alt="How many coordinates each head can change"))
 
@@ -393,7 +396,9 @@ def not_modules(choice: Choice) -> None:
             alt="Increase of the test loss without each head, with its interval",
             decimals=4,
         )
-        explain("A bar is what the loss gains without that head. The line on it is a 95 % interval over the stories.")
+        explain(
+            "A bar is what the loss gains without that head. The line on it is a 95\u00a0% interval over the stories."
+        )
         rises = values.iloc[:, 0]
         if len(rises) == 1:
             say(f"Without its one head, the loss of {chosen.name} rises by {written(rises.iloc[0])} nats.")
@@ -433,9 +438,7 @@ def not_modules(choice: Choice) -> None:
         f"Even weights would score {written(found.even, 3)}; head {best + 1} has the highest score, "
         f"{written(found.scores[best], 3)}. "
         f"Mean surprisal: {written(found.first, 2)} nats in the first showing, {written(found.second, 2)} in the "
-        f"second. (Random words "
-        f"surprise more than even chances, {written(math.log(len(vocabulary_of(chosen))), 2)}: the model expects "
-        f"sentences.)"
+        f"second.{_beside_even_chances(found.first, math.log(len(vocabulary_of(chosen))))}"
     )
     # A head that copies puts most of its weight there, and the words of the second showing become easy.
     if found.scores[best] < 0.5 and found.second > 0.5 * found.first:
@@ -472,6 +475,13 @@ def say_redundancy(stored: dict) -> None:
         "Pruning takes heads out for good, those that matter least first. After each, the rest must be measured anew "
         f"(Michel et al. 2019).{said}"
     )
+
+
+def _beside_even_chances(surprisal: float, even: float) -> str:
+    said = f"even chances for every word, {written(even, 2)}"
+    if surprisal > even:
+        return f" (Random words surprise this model more than {said}, would: it expects other words.)"
+    return f" (That is no more than {said}, would give.)"
 
 
 @st.cache_data(max_entries=32, show_spinner="Showing random words …")

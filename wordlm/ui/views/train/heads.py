@@ -7,11 +7,12 @@ import numpy as np
 import streamlit as st
 
 from wordlm.jobs import Job, last_row_table
+from wordlm.numbers import counted
 from wordlm.text import EncodedPrompt
 from wordlm.ui.browser.model.layout import layout_of
 from wordlm.ui.browser.pictures.block import block_picture, material
 from wordlm.ui.browser.pictures.heads import Look, heads_picture, panes_of
-from wordlm.ui.drawing.sentences import counted, heads_in_words, say_what_was_read
+from wordlm.ui.drawing.sentences import heads_in_words, say_what_was_read
 from wordlm.ui.drawing.tables import number_table
 from wordlm.ui.frame import controls, widgets
 from wordlm.ui.frame.glossary import explain

@@ -1,12 +1,15 @@
 """The visitor's own models: where to open them, their files."""
 
+from typing import BinaryIO
+
 import streamlit as st
 
-from wordlm.numbers import written
+from wordlm.numbers import counted, written
 from wordlm.ui.drawing.escape import for_markdown
-from wordlm.ui.drawing.sentences import counted
 from wordlm.ui.frame import address
-from wordlm.ui.state.own_models import MOST, OwnModel, forget, keep_file, own_models
+from wordlm.ui.frame.uploads import uploader
+from wordlm.ui.limits import MODEL_MB, OWN_MODELS
+from wordlm.ui.state.own_models import OwnModel, forget, keep_file, own_models
 from wordlm.ui.state.resources import vocabulary
 
 _FILE_SAID = "checkpoint_said"
@@ -14,12 +17,13 @@ _FILE_SAID = "checkpoint_said"
 
 def open_links(own: OwnModel, place: str) -> None:
     """Draw the buttons that show an own model on another page, and its file; `place` tells two rows of them apart."""
+    key = own.key  # Streamlit keeps callbacks longer than a visitor may keep the model
 
     def choose() -> None:
-        address.choose("model", own.name)
-        address.choose("b", own.key.variant.choice)
+        address.choose("model", key.choice)
+        address.choose("b", key.variant.choice)
         address.choose("engine", "PyTorch")
-        address.choose("writers", [own.name])
+        address.choose("writers", [key.choice])
 
     for title, page in (("Explore", "explore"), ("Compare", "compare"), ("Generate", "generate")):
         if st.button(f"Open in {title}", key=f"{place}_{own.name}_{page}", on_click=choose):
@@ -30,10 +34,9 @@ def open_links(own: OwnModel, place: str) -> None:
 def your_models() -> None:
     """Draw the visitor's models, and let one be brought along as a file."""
 
-    def open_file() -> None:
-        file = st.session_state["checkpoint_file"]
+    def open_file(file: BinaryIO | None, refused: str) -> None:
+        st.session_state[_FILE_SAID] = (False, refused)
         if file is None:
-            st.session_state.pop(_FILE_SAID, None)
             return
         before = set(own_models())
         try:
@@ -44,24 +47,16 @@ def your_models() -> None:
             known = "; you had this model already" if name in before else ""
             st.session_state[_FILE_SAID] = (True, f"The file is open as {name}{known}.")
 
-    st.caption(
-        f"They join the bundled ones in the model control of the other pages: at most {MOST}, then the oldest goes. "
-        "They live in this session only; download what you want to keep."
-    )
+    st.caption(f"{OWN_MODELS()} They live in this session only; download what you want to keep.")
     for own in list(own_models().values()):
         with st.container(horizontal=True, vertical_alignment="center", key=f"own_{own.name.replace(' ', '_')}"):
             st.markdown(f"**{own.name}**: {describe(own)}")
             open_links(own, "list")
             st.button("Remove", key=f"remove_{own.name}", on_click=forget, args=[own.name])
-    st.file_uploader(
-        "Open a checkpoint (.npz) that was made here or by run_head_comparison",
-        type="npz",
-        max_upload_size=20,
-        key="checkpoint_file",
-        on_change=open_file,
-    )
-    if st.session_state.get("checkpoint_file") is not None and _FILE_SAID in st.session_state:
-        opened, said = st.session_state[_FILE_SAID]
+    label = "Open a checkpoint (.npz) that was made here or by run_head_comparison"
+    uploader(label, "npz", "checkpoint_file", MODEL_MB, open_file)
+    opened, said = st.session_state.get(_FILE_SAID, (False, ""))
+    if said and st.session_state["checkpoint_file"] is not None:
         (st.success if opened else st.error)(for_markdown(said))
 
 
@@ -73,6 +68,6 @@ def describe(own: OwnModel) -> str:
         parts.append(counted(step, "update"))
     if isinstance(loss, float):
         parts.append(f"validation loss {written(loss)}")
-    if own.vocab.sha256 != vocabulary().sha256:
-        parts.append(f"its own vocabulary of {len(own.vocab):,} words")
+    if (vocab := own.weights.vocab).sha256 != vocabulary().sha256:
+        parts.append(f"its own vocabulary of {len(vocab):,} words")
     return ", ".join(parts)

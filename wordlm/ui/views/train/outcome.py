@@ -13,25 +13,22 @@ from wordlm.data import Corpus, make_all_windows
 from wordlm.files import give_back_memory
 from wordlm.jobs import Job, last_row_table, loss_table, validation_sample, validation_table
 from wordlm.loss import perplexity
-from wordlm.numbers import written
+from wordlm.numbers import counted, written
+from wordlm.results import seed_difference
 from wordlm.training import evaluate
 from wordlm.ui.browser.pictures.heads import panes_of
 from wordlm.ui.browser.pictures.squares import squares_svg
 from wordlm.ui.drawing.charts import MENU, horizontal_bars
 from wordlm.ui.drawing.figure import PlainFigure
-from wordlm.ui.drawing.sentences import counted
 from wordlm.ui.drawing.tables import number_table
 from wordlm.ui.frame.export import Collected, file_stem, take_away
 from wordlm.ui.frame.glossary import say
 from wordlm.ui.frame.numbers_behind import in_numbers
 from wordlm.ui.state.own_models import OwnModel, model_of_training
-from wordlm.ui.state.resources import Checkpoint, model_of, reading, vocabulary
+from wordlm.ui.state.resources import Checkpoint, comparison_of, model_of, reading, vocabulary
 from wordlm.ui.views.train.heads import look_at_last
 from wordlm.ui.views.train.losses import curves
 from wordlm.ui.views.train.models import open_links
-
-NOTICEABLE = 0.02
-"""A difference of validation losses, in nats per token, that is more than another seed makes."""
 
 
 def outcome(job: Job) -> None:
@@ -47,11 +44,11 @@ def outcome(job: Job) -> None:
         "All lines are scored on the same validation targets."
     )
     _say_what_followed(job)
-    even = math.log(len(own.vocab))
+    even = math.log(len(own.weights.vocab))
     if job.result["validation_loss"] > even:
         st.warning(
             f"On the validation stories {own.name} is worse than even chance. To give each of the "
-            f"{len(own.vocab):,} words the same probability has a loss of {written(even)}."
+            f"{len(own.weights.vocab):,} words the same probability has a loss of {written(even)}."
         )
     alt = "Your model beside the bundled one on the same validation targets"
     st.plotly_chart(_beside_bars(table), key="own_beside", config=MENU, alt=alt)
@@ -96,9 +93,9 @@ def take_along(job: Job) -> None:
 
 
 def _say_what_followed(job: Job) -> None:
-    """Where the validation loss rose after the step that is kept, say so, and what that means."""
+    """Where the validation loss rose after the kept step, by more than another seed makes, say so and what it means."""
     kept, last = job.result["selected_step"], job.history[-1]
-    if last.validation_loss < job.result["validation_loss"] + NOTICEABLE:
+    if last.validation_loss < job.result["validation_loss"] + seed_difference(comparison_of()):
         return
     # One batch is chance: ten updates up to the step kept, or as many as there were, against the last ten.
     then, now = np.mean(job.losses[max(0, kept - 10) : kept]), np.mean(job.losses[-10:])

@@ -4,15 +4,15 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from wordlm.jobs import Ending, Job, LineIsFull, Order, State
-from wordlm.numbers import duration, written
+from wordlm.numbers import counted, duration, written
+from wordlm.ui import limits
 from wordlm.ui.drawing.escape import as_sentence, for_markdown
-from wordlm.ui.drawing.sentences import counted
 from wordlm.ui.frame import address
 from wordlm.ui.state.own_models import be_done_with, job_of_visitor, take_up
 from wordlm.ui.state.run_marker import mark_run
 from wordlm.ui.views.train.heads import draw_heads
 from wordlm.ui.views.train.losses import draw_losses
-from wordlm.ui.views.train.trainer import trainer
+from wordlm.ui.views.train.trainer import trainer, visitor
 
 _RUN_GONE = "run_gone"
 
@@ -54,9 +54,9 @@ def start_and_stop(order: Order | None, job: Job | None) -> None:
         st.rerun()
     if started and order is not None:
         try:
-            take_up(trainer().submit(order, get_script_run_ctx().session_id))
+            take_up(trainer().submit(order, get_script_run_ctx().session_id, visitor()))
         except LineIsFull as error:
-            st.warning(as_sentence(error))
+            st.warning(as_sentence((limits.LINE_EACH if error.yours else limits.LINE)()))
         else:
             st.rerun()
 

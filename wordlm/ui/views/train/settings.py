@@ -5,11 +5,10 @@ import math
 import streamlit as st
 
 from wordlm.data import Corpus, make_all_windows
-from wordlm.jobs import Order, seconds_needed, validation_sample
-from wordlm.numbers import duration
+from wordlm.jobs import Order, validation_sample
+from wordlm.numbers import counted, duration
 from wordlm.text import encode_prompt
 from wordlm.training import TrainConfig, choose_device
-from wordlm.ui.drawing.sentences import counted
 from wordlm.ui.frame import widgets
 from wordlm.ui.frame.controls import choose_model
 from wordlm.ui.frame.glossary import explain
@@ -60,11 +59,14 @@ def say_device() -> None:
 
 
 def say_duration(order: Order) -> None:
-    """Say how long the training will take, by a few updates made just now."""
-    config = order.config
+    """Say how long the training will take, by a few updates made just now, or soon, where others wait for theirs."""
     busy = bool(trainer().ahead_of(None))
-    key = (order.variant, order.corpus.digest, order.corpus.vocab.sha256, config.batch_size, config.precision)
-    update, validation = _pace(key, busy, order)
+    with st.spinner("Measuring a few updates …"):
+        pace = trainer().pace(order)
+    if pace is None:
+        _say_duration_soon(order)
+        return
+    config, (update, validation) = order.config, pace
     validations = math.ceil(config.steps / config.eval_every)
     _, targets = validation_sample(make_all_windows(order.corpus))
     explain(
@@ -74,7 +76,10 @@ def say_duration(order: Order) -> None:
     )
 
 
-@st.cache_data(max_entries=64, show_spinner="Measuring a few updates …")
-def _pace(key: tuple, busy: bool, _order: Order) -> tuple[float, float]:
-    # The key names all of the order that the pace depends on.
-    return seconds_needed(_order)
+def _say_duration_soon(order: Order) -> None:
+    def look() -> None:
+        if trainer().pace(order) is not None:
+            st.rerun()
+        explain("How long it will take is said here once a few updates of another visitor's model have been measured.")
+
+    st.fragment(look, run_every=1.0)()

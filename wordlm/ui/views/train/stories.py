@@ -3,9 +3,10 @@
 import streamlit as st
 
 from wordlm.data import FEWEST_STORIES, SEPARATOR, Corpus, DataError
+from wordlm.numbers import counted
 from wordlm.prepare_data import prepare
+from wordlm.ui import limits
 from wordlm.ui.drawing.escape import as_sentence, for_markdown
-from wordlm.ui.drawing.sentences import counted
 from wordlm.ui.frame import address, parameters, widgets
 from wordlm.ui.frame.glossary import explain
 from wordlm.ui.frame.uploads import kept_upload
@@ -15,8 +16,6 @@ SMOKE, SUBSET, TEXT = parameters.PARAMETERS["learn_from"].options
 _PASTED = "text_pasted"
 LITTLE_TEXT = 20_000
 """So few targets a small model learns by heart within minutes."""
-LONGEST_TEXT = 5_000_000
-"""In bytes; an upload may have as many."""
 _ABOUT = {
     SMOKE: "400 very short stories from a small grammar: at hand at once, and soon learned by heart.",
     SUBSET: "The stories that the bundled models were trained on.",
@@ -90,14 +89,14 @@ def _own_text(own_vocabulary: bool) -> Corpus | None:
     with box:
         pasted = st.text_area("Paste a text here", height=140, key=_PASTED, persist_state="session")
     with file:
-        upload = kept_upload("Or upload one as a UTF-8 file", ["txt", "md"], "text_file")
+        upload = kept_upload("Or upload one as a UTF-8 file", ["txt", "md"], "text_file", limits.TEXT_MB)
     name, content = upload or ("", b"")
     if pasted.strip():
         address.not_carried("the text that you pasted")
         unused = f" Empty the box to use {for_markdown(name)}." if upload else ""
         name, content = "The pasted text", pasted.encode()
-        if len(content) > LONGEST_TEXT:
-            raise DataError(f"the pasted text has {len(content) / 1e6:,.1f} MB, at most 5 MB can be learned from")
+        if len(content) > limits.TRAINING_TEXT.most:
+            raise DataError(limits.TRAINING_TEXT(len(content)))
     elif upload:
         unused = ""
     else:
