@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import socket
 import subprocess
 import sys
 import time
@@ -12,6 +11,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect, sync_playwright
 
+from tests.browser.engines import free_port
 from tests.browser.proxy import Proxy
 from wordlm.files import REPOSITORY
 
@@ -41,9 +41,7 @@ expect.set_options(timeout=20_000)
 
 def start_server(log: Path, folder: Path = REPOSITORY) -> tuple[subprocess.Popen, str]:
     """Start the app in `folder` on a free port and wait until it answers; on failure show what it printed."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     command = [sys.executable, "-m", "streamlit", "run", str(REPOSITORY / "app.py"), "--server.port", str(port)]
     with open(log, "wb") as output:
         process = subprocess.Popen(
@@ -69,6 +67,15 @@ def stop_server(process: subprocess.Popen) -> None:
     process.wait(20)
 
 
+def needs(installed: bool, what: str) -> None:
+    """Skip what needs something that is not installed; in CI that is a failure."""
+    if installed:
+        return
+    if os.environ.get("CI"):
+        pytest.fail(what)
+    pytest.skip(what)
+
+
 @pytest.fixture
 def fresh_server(tmp_path):
     """A server that nobody has visited."""
@@ -86,11 +93,7 @@ def server(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def browser():
-    if CHROMIUM is None:
-        message = "no Chromium here: install it, or set CHROMIUM to its path"
-        if os.environ.get("CI"):
-            pytest.fail(message)
-        pytest.skip(message)
+    needs(CHROMIUM is not None, "no Chromium here: install it, or set CHROMIUM to its path")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         yield browser
