@@ -169,7 +169,8 @@ class Trainer:
     """The one place in which models are trained for visitors.
 
     `is_present` says whether a session is connected now. A run goes on for `grace` seconds without any of its sessions.
-    At most `longest` trainings are in line, that which runs among them, and `each` of one visitor. `clock` is in seconds.
+    At most `longest` trainings are in line, that which runs among them, and `each` of one visitor. `clock` gives
+    seconds.
     """
 
     def __init__(

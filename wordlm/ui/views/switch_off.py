@@ -11,6 +11,7 @@ from wordlm.data import DataError
 from wordlm.files import artifact
 from wordlm.inspection import rows_as_last
 from wordlm.numbers import counted, signed, written
+from wordlm.row_measures import head_measures
 from wordlm.ui.browser.pictures.heads import heads_named, without_heads
 from wordlm.ui.drawing.charts import MENU, interval_points, paired_bars, paired_rows
 from wordlm.ui.drawing.escape import as_sentence, label_html, word_html
