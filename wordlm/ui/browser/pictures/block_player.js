@@ -1,6 +1,6 @@
 // The row above the whole model's picture: what to see it as, its steps, and how they are played.
 
-import { element } from "./drawing.js";
+import { choiceOf, element } from "./drawing.js";
 
 /** How long a step is seen while they play, in milliseconds. */
 export const PACES = { slow: 9000, normal: 5500, quick: 3000 };
@@ -9,7 +9,7 @@ const FORMS = { model: "the whole model", cells: "cells", lines: "lines" };
 
 /** Return the row's elements; `look` is that of block_state.js with `playing`, `pace` and whether it offers `forms`. */
 export function playerOf({ titles, step, playing, pace, forms }, actions) {
-  const row = forms ? [formsOf(actions)] : [];
+  const row = forms ? [choiceOf({ name: "form", label: "See it as", options: FORMS, chosen: "model", choose: actions.form })] : [];
   if (!titles.length) return row;
   const button = (text, title, focus, onclick, more = {}) =>
     element("button", { type: "button", className: "act", textContent: text, title, aria: { label: title }, data: { focus }, onclick, ...more });
@@ -31,12 +31,4 @@ export function playerOf({ titles, step, playing, pace, forms }, actions) {
     element("select", { aria: { label: "Pace" }, data: { focus: "pace" }, onchange: (event) => actions.pace(event.target.value) },
       Object.keys(PACES).map((name) => element("option", { value: name, textContent: name, defaultSelected: name === pace }))),
   ];
-}
-
-function formsOf(actions) {
-  return element("fieldset", {}, [
-    element("legend", { textContent: "See it as" }),
-    ...Object.entries(FORMS).map(([form, text]) =>
-      element("button", { type: "button", textContent: text, aria: { pressed: form === "model" }, data: { focus: `form-${form}` }, onclick: () => actions.form(form) })),
-  ]);
 }

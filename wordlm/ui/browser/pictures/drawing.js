@@ -48,6 +48,14 @@ function change(old, made) {
   redraw(old, Array.from(made.childNodes));
 }
 
+/** Return a choice of one: { value: text } of buttons, `chosen` pressed, with its name before them. */
+export const choiceOf = ({ name, label, options, chosen, choose }) =>
+  element("div", { className: "choice", aria: { role: "group", label } }, [
+    element("span", { textContent: label, aria: { hidden: true } }),
+    ...Object.entries(options).map(([value, text]) =>
+      element("button", { type: "button", textContent: text, aria: { pressed: value === chosen }, data: { focus: `${name}-${value}` }, onclick: () => choose(value) })),
+  ]);
+
 /** Return a switch; `press` is called when it is to change. */
 export const switchOf = ({ on, name, title, focus, press }) =>
   element("button", { type: "button", title, aria: { role: "switch", checked: on, label: name }, data: { focus }, onclick: press });

@@ -7,7 +7,7 @@ import { squares } from "./heads_squares.js";
 import { strip } from "./heads_strip.js";
 import { SCALES, colour, rowStart, shownRow, unpack } from "./heads_weights.js";
 import { counted, number, portion, signedPortion } from "./numbers.js";
-import { element, label, redraw, shownWord } from "./drawing.js";
+import { choiceOf, element, label, redraw, shownWord } from "./drawing.js";
 
 /** @param {{ data: import("../carrying/messages.js").HeadsData, parentElement: any, setTriggerValue: (name: string, said: import("../carrying/messages.js").Said) => void }} component */
 export default function ({ data, parentElement, setTriggerValue }) {
@@ -89,19 +89,6 @@ function largestShown({ data, row, n }) {
 }
 
 function controls({ data, choose }) {
-  const group = (name, title, options) =>
-    element("fieldset", {}, [
-      element("legend", { textContent: title }),
-      ...Object.entries(options).map(([value, text]) =>
-        element("button", {
-          type: "button",
-          textContent: text,
-          aria: { pressed: data[name] === value },
-          data: { focus: `${name}-${value}` },
-          onclick: () => choose({ [name]: value }),
-        }),
-      ),
-    ]);
   const scale = element("select", { data: { focus: "scale" }, onchange: (event) => choose({ scale: event.target.value }) });
   for (const [value, { name }] of Object.entries(SCALES))
     scale.append(element("option", { value, textContent: name, defaultSelected: value === data.scale }));
@@ -116,7 +103,7 @@ function controls({ data, choose }) {
     ]),
   ]);
   return element("div", { className: "controls" }, [
-    group("form", "See it as", { ...(data.switches ? { model: "the whole model" } : {}), cells: "cells", lines: "lines" }),
+    choiceOf({ name: "form", label: "See it as", options: { ...(data.switches ? { model: "the whole model" } : {}), cells: "cells", lines: "lines" }, chosen: data.form, choose: (form) => choose({ form }) }),
     menu,
   ]);
 }
