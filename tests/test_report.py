@@ -53,3 +53,11 @@ def test_a_report_writes_its_numbers_by_the_one_rule():
     text = report({"Weights": pd.DataFrame({"score": [-0.5, 1e-9, 1e300, math.nan], "steps": [1, 2, 3, 1320000]})})
     assert all(f"<td>{number}</td>" in text for number in ("−0.5000", "1\u00a0×\u00a010⁻⁹", "1\u00a0×\u00a010³⁰⁰"))
     assert "<td>1,320,000</td>" in text
+
+
+def test_the_axes_of_a_reports_pictures_make_room_for_their_labels_and_the_page_fits_a_phone():
+    text = report(
+        {}, {"Next words": horizontal_bars(["a long name of a bar", "b"], np.array([0.4, 0.2]), "probability")}
+    )
+    assert '"yaxis":{' in text and text.count('"automargin":true') >= 2
+    assert 'name="viewport" content="width=device-width' in text

@@ -124,7 +124,9 @@ test("a failure is told beside the old picture, can be tried again, and goes onc
   assert.deepEqual([failed.retry, failed.waiting, failed.views[0].model.heads], [true, true, 4]);
   receive(state, said(["16"], { text: `${TEXT} dog` })); // a further message that wants the same does not hide it
   assert.equal(lookOf(state, WIDE).retry, true);
-  bring(state, wantedBy(state.came), [here["16"]]);
+  receive(state, said(["1"])); // another one is wanted now
+  assert.deepEqual([lookOf(state, WIDE).notice, lookOf(state, WIDE).retry], ["Fetching 1 heads, once. Until then you see 4 heads.", false]);
+  bring(state, wantedBy(state.came), [here["1"]]);
   assert.deepEqual([lookOf(state, WIDE).notice, lookOf(state, WIDE).retry], ["", false]);
 });
 

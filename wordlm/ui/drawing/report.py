@@ -11,9 +11,9 @@ from wordlm.ui.drawing.tables import table_texts
 from wordlm.ui.state.resources import Checkpoint, weights_digest
 
 # The app's own charts save PNG; those of the report save SVG.
-_MENU = MENU | {"toImageButtonOptions": {"format": "svg"}}
+_MENU = MENU | {"toImageButtonOptions": {"format": "svg"}, "responsive": True}
 _STYLE = """
-body { font: 15px/1.5 system-ui, sans-serif; max-width: 75rem; margin: 2rem auto; padding: 0 1rem; color: #222; }
+body { font: 15px/1.5 system-ui, sans-serif; max-width: 75rem; margin: 2rem auto; padding: 0 1rem; color: #222; overflow-wrap: anywhere; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; margin: 0.5rem 0 1.5rem; }
 td, th { padding: 0.2rem 0.6rem; border-bottom: 1px solid #ddd; text-align: right; }
 .table { overflow-x: auto; }
@@ -47,12 +47,22 @@ def html_report(
     parts.append(picture)
     for place, (name, figure) in enumerate(figures.items()):
         # The first picture brings the drawing library along, 4 MB, so the file needs no network.
-        drawn = figure.to_html(full_html=False, include_plotlyjs=place == 0, config=_MENU)
+        drawn = with_room(figure).to_html(full_html=False, include_plotlyjs=place == 0, config=_MENU)
         parts.append(f"<h2>{html.escape(name)}</h2>{drawn}")
     for name, table in tables.items():
         rows = table_texts(table, 4).to_html(escape=True, border=0)
         parts.append(f'<h2>{html.escape(name)}</h2><div class="table">{rows}</div>')
     return (
-        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{html.escape(title)}</title>'
+        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>{html.escape(title)}</title>"
         f"<style>{_STYLE}</style></head><body>{''.join(parts)}</body></html>"
     )
+
+
+def with_room(figure: go.Figure) -> go.Figure:
+    """Return a figure whose axes make room for their labels and titles, as Streamlit's theme lets those of a page do."""
+    room = go.Figure(figure.to_dict())
+    for axes in (room.update_xaxes, room.update_yaxes):
+        axes(automargin=True, title_standoff=8)
+    return room
