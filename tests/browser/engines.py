@@ -153,7 +153,10 @@ class Firefox:
         return self._do(method, context=self._tab, **values)
 
     def goto(self, url: str) -> None:
+        # The page before, which sets its own address as it runs, can end Firefox's wait before it is gone.
+        self.evaluate("window.left = true")
         self._in_tab("browsingContext.navigate", url=url, wait="complete")
+        _wait(lambda: self.evaluate("!window.left && document.readyState === 'complete'"), url)
 
     def evaluate(self, expression: str) -> Any:
         # As JSON, which Python reads; the protocol's own form of a value names the type of each part.
