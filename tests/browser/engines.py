@@ -58,7 +58,10 @@ if (!window.faults) {
 
 
 class Engine(Protocol):
-    """What an engine has to offer. Points are CSS pixels of the window of `WIDTH` by `HEIGHT`."""
+    """What an engine has to offer. Points are CSS pixels of the window of `WIDTH` by `HEIGHT`.
+
+    What an engine starts ends with the `ends` that it is made with.
+    """
 
     def goto(self, url: str) -> None:
         """Load an address; return once it is loaded."""
@@ -81,16 +84,14 @@ class Engine(Protocol):
     def screenshot(self, file: Path) -> None:
         """Write what the window shows to a PNG."""
 
-    def close(self) -> None:
-        """End the engine and all that it started."""
-
 
 class Chromium:
     """Chromium by Playwright."""
 
-    def __init__(self, browser: Browser) -> None:
-        self._context = browser.new_context(viewport={"width": WIDTH, "height": HEIGHT})
-        self._page = self._context.new_page()
+    def __init__(self, browser: Browser, ends: ExitStack) -> None:
+        context = browser.new_context(viewport={"width": WIDTH, "height": HEIGHT})
+        ends.callback(context.close)
+        self._page = context.new_page()
 
     def goto(self, url: str) -> None:
         self._page.goto(url)
@@ -117,14 +118,11 @@ class Chromium:
     def screenshot(self, file: Path) -> None:
         self._page.screenshot(path=file)
 
-    def close(self) -> None:
-        self._context.close()
-
 
 class Firefox:
     """Firefox by WebDriver BiDi, https://w3c.github.io/webdriver-bidi, which needs no driver beside the browser."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, ends: ExitStack) -> None:
         self._downloads = folder / "downloads"
         self._downloads.mkdir()
         profile = folder / "profile"
@@ -132,12 +130,12 @@ class Firefox:
         settings = {"browser.download.folderList": 2, "browser.download.dir": str(self._downloads)}
         lines = [f"user_pref({json.dumps(name)}, {json.dumps(value)});" for name, value in settings.items()]
         (profile / "user.js").write_text("\n".join(lines), encoding="utf-8")
-        self._ends, self._sent = ExitStack(), 0
-        _start(self._ends, [FIREFOX, "--headless", "--profile", str(profile), "--remote-debugging-port", "0"], folder)
+        self._sent = 0
+        _start(ends, [FIREFOX, "--headless", "--profile", str(profile), "--remote-debugging-port", "0"], folder)
         server = profile / "WebDriverBiDiServer.json"
         _wait(lambda: server.is_file() and server.read_bytes().strip().endswith(b"}"), "Firefox's WebDriver BiDi")
         port = json.loads(server.read_text(encoding="utf-8"))["ws_port"]
-        self._socket = self._ends.enter_context(connect(f"ws://127.0.0.1:{port}/session", max_size=None))
+        self._socket = ends.enter_context(connect(f"ws://127.0.0.1:{port}/session", max_size=None))
         self._do("session.new", capabilities={})
         self._tab = self._do("browsingContext.getTree")["contexts"][0]["context"]
         self._in_tab("browsingContext.setViewport", viewport={"width": WIDTH, "height": HEIGHT})
@@ -155,7 +153,10 @@ class Firefox:
         return self._do(method, context=self._tab, **values)
 
     def goto(self, url: str) -> None:
+        # The page before, which sets its own address as it runs, can end Firefox's wait before it is gone.
+        self.evaluate("window.left = true")
         self._in_tab("browsingContext.navigate", url=url, wait="complete")
+        _wait(lambda: self.evaluate("!window.left && document.readyState === 'complete'"), url)
 
     def evaluate(self, expression: str) -> Any:
         # As JSON, which Python reads; the protocol's own form of a value names the type of each part.
@@ -184,35 +185,31 @@ class Firefox:
     def screenshot(self, file: Path) -> None:
         file.write_bytes(base64.b64decode(self._in_tab("browsingContext.captureScreenshot")["data"]))
 
-    def close(self) -> None:
-        self._ends.close()
-
 
 class WebKit:
     """WebKitGTK's MiniBrowser by WebDriver, https://www.w3.org/TR/webdriver2, on a screen of its own."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, ends: ExitStack) -> None:
         self._downloads = folder / "downloads"
         self._downloads.mkdir()
         (folder / "user-dirs.dirs").write_text(f'XDG_DOWNLOAD_DIR="{self._downloads}"\n', encoding="utf-8")
-        self._ends = ExitStack()
         display, port = folder / "display", free_port()
         with open(display, "wb") as number:
             command = [XVFB, "-displayfd", str(number.fileno()), "-screen", "0", "1600x1000x24", "-nolisten", "tcp"]
-            _start(self._ends, command, folder, pass_fds=[number.fileno()])
+            _start(ends, command, folder, pass_fds=[number.fileno()])
         _wait(lambda: display.read_bytes().endswith(b"\n"), "Xvfb")
         own = {
             "DISPLAY": f":{display.read_text(encoding='utf-8').strip()}",
             "XDG_CONFIG_HOME": str(folder),
             "WEBKIT_DISABLE_SANDBOX_THIS_IS_DANGEROUS": "1",  # it needs rights that containers lack
         }
-        _start(self._ends, [WEBKIT, f"--port={port}"], folder, env=os.environ | own)
+        _start(ends, [WEBKIT, f"--port={port}"], folder, env=os.environ | own)
         self._session = f"http://127.0.0.1:{port}"
         _wait(self._answers, "WebKit's WebDriver")
         options = {"binary": MINI_BROWSER, "args": ["--automation"]}
         came = self._do("session", capabilities={"alwaysMatch": {"webkitgtk:browserOptions": options}})
         self._session += f"/session/{came['sessionId']}"
-        self._ends.callback(requests.delete, self._session, timeout=SECONDS)
+        ends.callback(requests.delete, self._session, timeout=SECONDS)
         self._do("window/rect", width=WIDTH, height=HEIGHT)
         self._do("window/rect", width=WIDTH, height=2 * HEIGHT - self.evaluate("innerHeight"))
 
@@ -250,9 +247,6 @@ class WebKit:
     def screenshot(self, file: Path) -> None:
         answer = requests.get(f"{self._session}/screenshot", timeout=SECONDS)
         file.write_bytes(base64.b64decode(answer.json()["value"]))
-
-    def close(self) -> None:
-        self._ends.close()
 
 
 def _pointer(x: float, y: float, press: bool) -> dict:
@@ -301,9 +295,9 @@ def free_port() -> int:
 
 def _wait(condition: Callable[[], Any], what: str) -> Any:
     """Wait until a condition holds and return it."""
-    ends = time.monotonic() + SECONDS
+    until = time.monotonic() + SECONDS
     while not (held := condition()):
-        if time.monotonic() > ends:
+        if time.monotonic() > until:
             raise AssertionError(f"{what} did not come within {SECONDS} s")
         time.sleep(0.05)
     return held

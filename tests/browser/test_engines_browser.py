@@ -3,6 +3,7 @@
 import io
 import re
 import zipfile
+from contextlib import ExitStack
 
 import pytest
 
@@ -34,17 +35,16 @@ HAS = "(css, text) => all(css).some((one) => one.textContent.includes(text))"
 
 @pytest.fixture(scope="session", params=["chromium", "firefox", "webkit"])
 def engine(request, tmp_path_factory):
-    if request.param == "chromium":
-        engine = Chromium(request.getfixturevalue("browser"))
-    elif request.param == "firefox":
-        needs(FIREFOX is not None, "no Firefox here: install Debian's firefox-esr")
-        engine = Firefox(tmp_path_factory.mktemp("firefox"))
-    else:
-        message = "no WebKit here: install Debian's webkit2gtk-driver and xvfb"
-        needs(None not in (WEBKIT, MINI_BROWSER, XVFB), message)
-        engine = WebKit(tmp_path_factory.mktemp("webkit"))
-    yield engine
-    engine.close()
+    with ExitStack() as ends:
+        if request.param == "chromium":
+            yield Chromium(request.getfixturevalue("browser"), ends)
+        elif request.param == "firefox":
+            needs(FIREFOX is not None, "no Firefox here: install Debian's firefox-esr")
+            yield Firefox(tmp_path_factory.mktemp("firefox"), ends)
+        else:
+            installed = None not in (WEBKIT, MINI_BROWSER, XVFB)
+            needs(installed, "no WebKit here: install Debian's webkit2gtk-driver and xvfb")
+            yield WebKit(tmp_path_factory.mktemp("webkit"), ends)
 
 
 @pytest.fixture
