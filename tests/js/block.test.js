@@ -96,6 +96,31 @@ test("the steps tell this text's own numbers, in at most 25 words a sentence", (
   }
 });
 
+test("each number in the sentences of the steps is the one that it is called", { skip: !hasHeads }, () => {
+  const near = (found, expected, decimals, what) => assert.ok(Math.abs(found - expected) <= 0.51 * 10 ** -decimals || Math.abs(found / expected - 1) < 0.06, `${what}: ${found}, not ${expected}`);
+  const first = (name, row) => model.arrays[name][row * model.dModel];
+  for (const prompt of prompts) {
+    const { E, scores, weights, update } = Object.fromEntries(["E", "scores", "weights", "update"].map((name) => [name, numbers(prompt.expected[name])]));
+    const n = prompt.ids.length, own = E[(n - 1) * model.dModel], D = model.headWidth;
+    for (let head = 0; head < model.heads; head++) {
+      const told = steps(viewOf(prompt, head), head).map(([, text]) => said(text));
+      const row = weights.slice(head * n, (head + 1) * n), most = row.indexOf(Math.max(...row));
+      const [word, slot, sum] = told[1];
+      near(word, first("token_embedding.weight", prompt.ids.at(-1)), 2, "the word");
+      near(slot, first("position_embedding.weight", model.contextLen - 1), 2, "the slot");
+      near(sum, own, 2, "their sum");
+      const [products, score] = told[3];
+      near(products, scores[head * n + most] * Math.sqrt(D), 2, "the products");
+      near(score, scores[head * n + most], 2, "the score");
+      if (n > 1) near(told[4].at(-1), row[most], 3, "the weight");
+      const [before, change, after] = told[6];
+      near(before, own, 2, "the word in its slot");
+      near(change, update[0], 2, "the update");
+      near(after, own + update[0], 2, "both");
+    }
+  }
+});
+
 test("every matrix is made in one of the steps", () => {
   const count = steps(viewOf(prompts[0])).length;
   for (const name of matrixNames(model)) assert.ok(stepOf(model, name) >= 1 && stepOf(model, name) <= count, name);

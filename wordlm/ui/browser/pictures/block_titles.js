@@ -30,7 +30,7 @@ export function titlesOf(view, look, layout, hues, actions) {
     made.push(at(layout.embedding.x, layout.top - 32, layout.embedding.width + (layout.narrow ? 10 : 26), [opens("messages", "messages")], `end ${faded("messages")}`));
   for (const one of layout.lanes) {
     made.push(headTitle(view, look, one, layout, hues, actions, faded));
-    if (one.width >= 95) made.push(at(one.x, 25, one.width, saidOfHead(view, one.head), `dim ${faded("weights")}`));
+    if (one.width >= 95) made.push(at(one.x, 25, one.width, saidOfHead(view, one.head, one.width >= 130), `dim ${faded("weights")}`));
     if (!one.strip || one.width < 100) continue;
     made.push(at(one.x, layout.bottom + 22, one.width, [opens(`query of ${query}`, "queries", one.head)], faded("queries")));
     made.push(at(one.x, layout.top - 16, one.strip + 20, [opens("keys", "keys", one.head)], faded("keys")));
@@ -75,14 +75,17 @@ function headName(view, look, head, small, hues, actions) {
     onclick: () => actions.head(head),
   }, [
     ...(small ? [String(head + 1)] : [element("i", { style: { background: hues[head] } }), `head ${head + 1}`]),
-    keys && !small ? element("kbd", { textContent: keyOfHead(head) }) : "",
+    keys ? element("kbd", { textContent: keyOfHead(head) }) : "",
   ]);
 }
 
-function saidOfHead({ read, prompt }, head) {
+function saidOfHead({ read, prompt }, head, wide) {
   if (!read.headsOn[head]) return [element("span", {}, ["off: it hands on zeros"])];
   const most = looksMostAt(read, head);
-  return [element("span", {}, ["most at “", element("bdi", { textContent: prompt.typed[most], translate: false }), `” ${portion(read.weights[head * read.ids.length + most])}`])];
+  return [
+    element("span", {}, [`${wide ? "most at " : ""}“`, element("bdi", { textContent: prompt.typed[most], translate: false }), "”"]),
+    element("span", { className: "number", textContent: portion(read.weights[head * read.ids.length + most]) }),
+  ];
 }
 
 function namesOfRest(model, read, query) {
