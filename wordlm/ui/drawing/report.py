@@ -13,7 +13,8 @@ from wordlm.ui.state.resources import Checkpoint, weights_digest
 # The app's own charts save PNG; those of the report save SVG.
 _MENU = MENU | {"toImageButtonOptions": {"format": "svg"}, "responsive": True}
 _STYLE = """
-body { font: 15px/1.5 system-ui, sans-serif; max-width: 75rem; margin: 2rem auto; padding: 0 1rem; color: #222; overflow-wrap: anywhere; }
+body { font: 15px/1.5 system-ui, sans-serif; max-width: 75rem; margin: 2rem auto; padding: 0 1rem;
+  color: #222; overflow-wrap: anywhere; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; margin: 0.5rem 0 1.5rem; }
 td, th { padding: 0.2rem 0.6rem; border-bottom: 1px solid #ddd; text-align: right; }
 .table { overflow-x: auto; }
@@ -61,7 +62,7 @@ def html_report(
 
 
 def with_room(figure: go.Figure) -> go.Figure:
-    """Return a figure whose axes make room for their labels and titles, as Streamlit's theme lets those of a page do."""
+    """Return a figure whose axes make room for labels and titles, as Streamlit's theme lets those of a page do."""
     room = go.Figure(figure.to_dict())
     for axes in (room.update_xaxes, room.update_yaxes):
         axes(automargin=True, title_standoff=8)

@@ -74,8 +74,8 @@ function headName(view, look, head, small, hues, actions) {
     data: { focus: `head-${head}` },
     onclick: () => actions.head(head),
   }, [
-    ...(small ? [String(head + 1)] : [element("i", { style: { background: hues[head] } }), `head ${head + 1}`]),
-    keys ? element("kbd", { textContent: keyOfHead(head) }) : "",
+    keys ? element("kbd", { textContent: keyOfHead(head), style: { borderColor: hues[head] } }) : small ? "" : element("i", { style: { background: hues[head] } }),
+    small ? String(head + 1) : `head ${head + 1}`,
   ]);
 }
 
