@@ -32,7 +32,7 @@ def trainer():
     return Trainer(lambda owner: True)
 
 
-PATIENCE = 600.0
+PATIENCE = 120.0
 """Seconds until a test that waits for ever fails; no test waits for time to pass."""
 NEWS = threading.Condition()
 

@@ -66,6 +66,10 @@ class LineIsFull(RuntimeError):
         self.yours = yours
 
 
+class NoTemporaryFolder(RuntimeError):
+    """This machine has no folder in which a training may keep files."""
+
+
 @dataclass(frozen=True)
 class Order:
     """What a visitor asks to be trained."""
@@ -83,7 +87,13 @@ class Snapshots:
     """A model's parameters after some updates. On disk, since 5 MB each would fill the memory of a small server."""
 
     def __init__(self) -> None:
-        self._file = tempfile.TemporaryFile()  # noqa: SIM115 (it lives as long as the job, and goes with it)
+        try:
+            self._file = tempfile.TemporaryFile()  # noqa: SIM115 (it lives as long as the job, and goes with it)
+        except OSError as error:
+            raise NoTemporaryFolder(
+                "no model can be trained here, since the app finds no folder for temporary files that it can write to: "
+                "whoever runs it sets TMPDIR to one and starts it anew"
+            ) from error
         weakref.finalize(self, self._file.close)
         self._places: dict[int, tuple[int, int]] = {}
         self._lock = threading.Lock()
@@ -199,7 +209,8 @@ class Trainer:
     def submit(self, order: Order, owner: str, visitor: str = "") -> Job:
         """Put an order in line and return its job; a session whose job is still active gets that one back.
 
-        A `visitor` has several sessions, one a tab; without a name each session is a visitor. Raises `LineIsFull`.
+        A `visitor` has several sessions, one a tab; without a name each session is a visitor. Raises `LineIsFull`,
+        `NoTemporaryFolder`.
         """
         visitor = visitor or owner
         with self._lock:

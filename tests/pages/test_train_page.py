@@ -14,7 +14,7 @@ from wordlm.checkpoints import load_model_npz, parameter_bytes, save_model_npz
 from wordlm.data import corpus_from_stories, make_all_windows
 from wordlm.files import ARTIFACTS, read_json
 from wordlm.inspection import inspect_ids
-from wordlm.jobs import Ending
+from wordlm.jobs import Ending, State
 from wordlm.models import build_model, build_variant
 from wordlm.smoke import smoke_stories
 from wordlm.text import encode_prompt
@@ -498,3 +498,15 @@ def test_the_curve_of_old_gives_way_to_the_visitor_s_own_which_can_be_taken_alon
     assert not any(e.key == "expected" for e in screen.app.get("plotly_chart"))
     labels = [b.proto.label for b in screen.app.get("download_button")]
     assert labels[-3:] == ["Tables (CSV, zipped)", "Picture (SVG)", "Report (one HTML file)"]
+
+
+def test_where_no_temporary_folder_can_be_written_the_page_says_so(open_train, monkeypatch, tmp_path):
+    screen = open_train()
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "gone"))
+    (said,) = press(screen, "Train").app.error
+    assert said.value.replace("\\", "") == (
+        "No model can be trained here, since the app finds no folder for temporary files that it can write to: "
+        "whoever runs it sets TMPDIR to one and starts it anew."
+    )
+    monkeypatch.undo()
+    assert train(screen).state is State.FINISHED

@@ -3,7 +3,7 @@
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from wordlm.jobs import Ending, Job, LineIsFull, Order, State
+from wordlm.jobs import Ending, Job, LineIsFull, NoTemporaryFolder, Order, State
 from wordlm.numbers import counted, duration, written
 from wordlm.ui import limits
 from wordlm.ui.drawing.escape import as_sentence, for_markdown
@@ -57,6 +57,8 @@ def start_and_stop(order: Order | None, job: Job | None) -> None:
             take_up(trainer().submit(order, get_script_run_ctx().session_id, visitor()))
         except LineIsFull as error:
             st.warning(as_sentence((limits.LINE_EACH if error.yours else limits.LINE)()))
+        except NoTemporaryFolder as error:
+            st.error(as_sentence(str(error)))
         else:
             st.rerun()
 
