@@ -130,6 +130,7 @@ class Vocab:
         if len(set(self.itos)) != len(self.itos):
             twice = Counter(self.itos).most_common(1)[0][0]
             raise ValueError(f"a vocabulary holds every word once, this one holds {twice!r} twice")
+        "".join(self.itos).encode()  # half a character, which JSON can spell, is no text: a ValueError
 
     def __len__(self) -> int:
         return len(self.itos)
