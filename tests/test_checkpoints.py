@@ -423,6 +423,7 @@ def test_saving_that_fails_in_the_middle_keeps_the_old_file_and_leaves_no_other(
         ({"itos": [*SPECIALS, *map(str, range(3997))]}, 'metadata must give "itos" as a list of at most 4,000 words'),
         ({"itos": [*SPECIALS, "a", "a"]}, "metadata brings a broken vocabulary: .* this one holds 'a' twice"),
         ({"itos": [*SPECIALS, "\ud800"]}, "metadata brings a broken vocabulary: .* surrogates not allowed"),
+        ({"itos": [*SPECIALS]}, "metadata brings a broken vocabulary: .* at least one word beside the special ones"),
         ({"itos": ["a"]}, "metadata brings a broken vocabulary: a vocabulary starts with"),
     ],
 )

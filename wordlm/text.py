@@ -127,6 +127,8 @@ class Vocab:
     def __post_init__(self) -> None:
         if self.itos[: len(SPECIALS)] != SPECIALS:
             raise ValueError(f"a vocabulary starts with {', '.join(SPECIALS)}, this one with {self.itos[:4]}")
+        if len(self.itos) == len(SPECIALS):
+            raise ValueError("a vocabulary holds at least one word beside the special ones, this one holds none")
         if len(set(self.itos)) != len(self.itos):
             twice = Counter(self.itos).most_common(1)[0][0]
             raise ValueError(f"a vocabulary holds every word once, this one holds {twice!r} twice")
