@@ -20,6 +20,7 @@ ODD = [
     "<s> </script> $x$ *a* :smile: &lt; _b_ <BOS><PAD>",
     "don´t don′t don＇t donʼt don’t don`t it`s ''quoted'' rock'n'roll 'tis",
     "wait… … ...",
+    "spark\ufffeling \ufffe\u0301 e\ufffe\u0301 x\ufffe",
     "spark\u00adling sand\u2060castle 5\ufe0f\u20e3 cats",
     "İstanbul DİDİM ıI ΣΑΣ ΣΑΣ' ΌΣΟΣ. Σ ΑΣ\u0301 Α\u0301Σ\u0345Α Α.Σ Α’Σ",
     "e\u0301\u0323 a\u0323\u0301 \u1112\u1161\u11ab \u2126 \u212b \u0344 \uf900 \ufb1d \u0958",

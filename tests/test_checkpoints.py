@@ -1,12 +1,15 @@
 import errno
 import io
 import json
+import re
 import zipfile
 from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from wordlm.checkpoints import (
     describe_checkpoint,
@@ -18,7 +21,7 @@ from wordlm.checkpoints import (
 )
 from wordlm.files import ARTIFACTS
 from wordlm.models import build_model, variant_of
-from wordlm.text import SPECIALS, Vocab
+from wordlm.text import PAD, SPECIALS, Vocab
 from wordlm.variants import Variant
 
 
@@ -163,16 +166,50 @@ def in_every_header(place, value):
     return damage
 
 
-def compressed_and_broken(path):
-    arrays = arrays_of(path)
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, value in arrays.items():
-            with archive.open(f"{name}.npy", "w") as file:
-                np.lib.format.write_array(file, value, version=(1, 0))
-        start = archive.getinfo("W_Q.weight.npy").header_offset + 30 + len("W_Q.weight.npy")
-    content = bytearray(path.read_bytes())
-    content[start : start + 40] = b"\xff" * 40
-    path.write_bytes(content)
+def compressed_and_broken(method=zipfile.ZIP_DEFLATED):
+    def damage(path):
+        arrays = arrays_of(path)
+        with zipfile.ZipFile(path, "w", method) as archive:
+            for name, value in arrays.items():
+                with archive.open(f"{name}.npy", "w") as file:
+                    np.lib.format.write_array(file, value, version=(1, 0))
+            start = archive.getinfo("W_Q.weight.npy").header_offset + 30 + len("W_Q.weight.npy")
+        content = bytearray(path.read_bytes())
+        content[start : start + 40] = b"\xff" * 40
+        path.write_bytes(content)
+
+    return damage
+
+
+def with_header(header: bytes):
+    """An array whose header says something else."""
+
+    def damage(path):
+        with zipfile.ZipFile(path) as archive:
+            members = {info.filename: archive.read(info) for info in archive.infolist()}
+        content = np.lib.format.magic(1, 0) + len(header).to_bytes(2, "little") + header
+        members["W_Q.weight.npy"] = content + members["W_Q.weight.npy"][128:]
+        with zipfile.ZipFile(path, "w") as archive:
+            for name, member in members.items():
+                archive.writestr(name, member)
+
+    return damage
+
+
+def times(name, factor):
+    def damage(path):
+        with_array(name, arrays_of(path)[name] * np.float32(factor))(path)
+
+    return damage
+
+
+def one_value(name, value, place=(0, 0)):
+    def damage(path):
+        array = arrays_of(path)[name].astype(float)
+        array[place] = value
+        with_array(name, array)(path)
+
+    return damage
 
 
 def saying(**changes):
@@ -210,7 +247,19 @@ DAMAGE = {
     "a header announces too long ones": (announcing("<U1000", 1000), "metadata cannot be read: its shape .* is too la"),
     "the file is encrypted": (in_every_header(6, 1), "no complete .npz.*password"),
     "the file is packed in a way of its own": (in_every_header(8, 99), "no complete .npz.*compression"),
-    "packed bytes are broken": (compressed_and_broken, "no complete .npz.*decompressing"),
+    "packed bytes are broken": (compressed_and_broken(), "no complete .npz.*decompressing"),
+    "bytes packed by bzip2 are broken": (compressed_and_broken(zipfile.ZIP_BZIP2), "no complete .npz.*compression"),
+    "bytes packed by LZMA are broken": (compressed_and_broken(zipfile.ZIP_LZMA), "no complete .npz.*compression"),
+    "a header is no end of Python": (with_header(b"{'descr': '<f4', (\n"), "W_Q.weight cannot be read: its header"),
+    "a header has a list as a key": (with_header(b"{[]: 1}\n"), "W_Q.weight cannot be read: its header"),
+    "a header is nested deeply": (with_header(b"(" * 5000 + b"\n"), "W_Q.weight cannot be read: its header"),
+    "a value is too large for 32 bits": (one_value("W_Q.weight", 1e300), "W_Q.weight holds values that are not"),
+    "one word's embedding is too large": (one_value("token_embedding.weight", 3e38), "model's .* are not finite"),
+    "one slot's embedding is too large": (one_value("position_embedding.weight", 3e38), "model's .* are not finite"),
+    "the queries are too large": (times("W_Q.weight", 1e38), "model's .* are not finite"),
+    "the values are too large": (times("W_V.weight", 1e38), "model's .* are not finite"),
+    "one word's score is too large": (one_value("vocab_head.weight", 1e38, 7), "model's .* are not finite"),
+    "a number has too many digits": (with_array("metadata", np.array("9" * 5000)), "metadata is not JSON"),
     "the vocabulary has a smaller digest": (saying(vocab_sha256="0" * 64), "metadata names another vocabulary"),
     "the vocabulary has a larger digest": (saying(vocab_sha256="f" * 64), "metadata names another vocabulary"),
     "the vocabulary is not named": (saying(vocab_sha256=None), "metadata names another vocabulary"),
@@ -236,6 +285,61 @@ def test_a_damaged_file_is_refused_by_name_and_leaves_the_model_as_it_was(saved,
     assert "model.npz" in str(error.value)
     for name, value in build_model("attention", seed=2).state_dict().items():
         assert torch.equal(model.state_dict()[name], value)
+
+
+def test_an_mlp_whose_numbers_overflow_is_refused(tmp_path, vocab):
+    model = build_model("mlp", seed=1)
+    with torch.no_grad():
+        model.token_embedding.weight[PAD] = 1e37  # read in every slot before the first word
+        model.hidden_layer.weight[0] = 1e37
+    save_model_npz(tmp_path / "model.npz", model, {"kind": "mlp", "vocab_sha256": vocab.sha256})
+    with pytest.raises(ValueError, match=r"model\.npz: the weights are too large, the model's .* are not finite"):
+        open_checkpoint(tmp_path / "model.npz")
+
+
+@pytest.fixture(scope="module")
+def small_checkpoints() -> list[bytes]:
+    """One model of a vocabulary of its own, stored and packed in every way."""
+    vocab, stored = Vocab((*SPECIALS, "a", "b")), io.BytesIO()
+    metadata = {"kind": "attention", "vocab_sha256": vocab.sha256, "itos": list(vocab.itos)}
+    save_model_npz(stored, build_model("attention", len(vocab), seed=1), metadata)
+    files = [stored.getvalue()]
+    for method in (zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA):
+        packed = io.BytesIO()
+        with zipfile.ZipFile(stored) as old, zipfile.ZipFile(packed, "w", method) as new:
+            for member in old.namelist():
+                new.writestr(member, old.read(member))
+        files.append(packed.getvalue())
+    return files
+
+
+def described_bytes(content: bytes) -> list[int]:
+    """Return where the archive and the headers of the arrays say what the rest of the bytes are."""
+    starts = [found.start() for found in re.finditer(rb"PK[\1\3\5][\2\4\6]|\x93NUMPY", content)]
+    return sorted({place for start in starts for place in range(start, min(start + 140, len(content)))})
+
+
+@settings(max_examples=300, deadline=None)
+@given(data=st.data(), on_disk=st.booleans())
+def test_whatever_bytes_of_a_checkpoint_are_others_it_opens_or_is_refused_by_name(
+    small_checkpoints, tmp_path_factory, data, on_disk
+):
+    content = bytearray(data.draw(st.sampled_from(small_checkpoints)))
+    place = st.sampled_from(described_bytes(content)) | st.integers(0, len(content) - 1)
+    for at, value in data.draw(st.lists(st.tuples(place, st.integers(0, 255)), min_size=1, max_size=8)):
+        content[at] = value
+    file = io.BytesIO(content[: data.draw(st.sampled_from([len(content), None, -30, len(content) // 2]))])
+    file.name = "sent.npz"
+    if on_disk:
+        path = tmp_path_factory.getbasetemp() / file.name
+        path.write_bytes(file.getvalue())
+        file = path
+    try:
+        model = open_checkpoint(file)[1]
+    except ValueError as error:
+        assert "sent.npz" in str(error)
+    else:
+        assert all(values.isfinite().all() for values in model.state_dict().values())
 
 
 def test_another_kind_is_refused(saved):
@@ -318,6 +422,8 @@ def test_saving_that_fails_in_the_middle_keeps_the_old_file_and_leaves_no_other(
         ({"itos": [*SPECIALS, 7]}, 'metadata must give "itos" as a list of at most 4,000 words'),
         ({"itos": [*SPECIALS, *map(str, range(3997))]}, 'metadata must give "itos" as a list of at most 4,000 words'),
         ({"itos": [*SPECIALS, "a", "a"]}, "metadata brings a broken vocabulary: .* this one holds 'a' twice"),
+        ({"itos": [*SPECIALS, "\ud800"]}, "metadata brings a broken vocabulary: .* surrogates not allowed"),
+        ({"itos": [*SPECIALS]}, "metadata brings a broken vocabulary: .* at least one word beside the special ones"),
         ({"itos": ["a"]}, "metadata brings a broken vocabulary: a vocabulary starts with"),
     ],
 )

@@ -1,5 +1,7 @@
+import errno
 import pickle
 import random
+from pathlib import Path
 
 import pytest
 import torch
@@ -129,6 +131,34 @@ def test_other_stories_than_the_pinned_ones_are_refused(tmp_path, story):
     path.write_text(story, encoding="utf-8")
     digests = r"their SHA-256 is [0-9a-f]{12}…, expected [0-9a-f]{12}…"
     with pytest.raises(DataError, match=f"these 1 stories are not the pinned subset: {digests}"):
+        build_corpus(tmp_path, "dgx")
+
+
+@pytest.mark.parametrize(
+    ("damage", "reason"),
+    [
+        (lambda path: path.write_bytes(b"Once upon\xff\xfe a time"), "byte 9 is no UTF-8"),
+        (lambda path: path.write_bytes("é".encode()[:1]), "byte 0 is no UTF-8"),
+    ],
+)
+def test_damaged_stories_are_told_from_missing_ones(tmp_path, damage, reason):
+    path = tmp_path / "dgx" / "stories.txt"
+    path.parent.mkdir()
+    damage(path)
+    with pytest.raises(DataError, match=rf"^dgx/stories.txt is damaged \({reason}\): python -m wordlm.prepare_data "):
+        build_corpus(tmp_path, "dgx")
+
+
+def test_stories_that_cannot_be_read_are_told_from_missing_ones(tmp_path, monkeypatch):
+    path = tmp_path / "dgx" / "stories.txt"
+    path.parent.mkdir()
+    path.touch()
+
+    def refuse(self):
+        raise PermissionError(errno.EACCES, "Permission denied", str(self))
+
+    monkeypatch.setattr(Path, "read_bytes", refuse)
+    with pytest.raises(DataError, match=r"dgx/stories.txt is damaged \(Permission denied\)"):
         build_corpus(tmp_path, "dgx")
 
 

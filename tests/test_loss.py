@@ -118,6 +118,18 @@ def test_ten_thousand_entries_are_read():
     assert len(parse_probabilities("0.5 " * 10_000)) == 10_000
 
 
+@pytest.mark.parametrize("unit", [" ", "\n", ",", "%", " / ", "0", "0,5 "])
+def test_a_text_of_a_million_characters_is_read_or_refused_in_a_time_that_does_not_grow_with_its_square(unit):
+    """A reader that tries each place of a run of spaces anew needs hours for it."""
+    text = f"0.5{unit * (1_000_000 // len(unit))}0.25"
+    try:
+        values = parse_probabilities(text)
+    except ValueError as error:
+        assert "entr" in str(error)
+    else:
+        assert values == ([0.5] if unit == "0" else [0.5, 0.25])
+
+
 @given(st.text(max_size=60))
 def test_any_text_is_read_or_refused_with_a_sentence(text):
     try:

@@ -1,4 +1,5 @@
 import math
+import threading
 
 import pytest
 import torch
@@ -6,6 +7,7 @@ from torch.nn import functional as F
 
 from tests.library_layer import library_attention
 from wordlm.models import (
+    MLPLM,
     CausalAttentionLM,
     MultiHeadAttentionLM,
     build_model,
@@ -16,7 +18,7 @@ from wordlm.models import (
     variant_of,
 )
 from wordlm.text import BOS, CONTEXT_LEN, PAD
-from wordlm.variants import Variant
+from wordlm.variants import MLP, Variant
 
 # float32 sums of 64 products in another order differ by a few units in the last place.
 ROUNDING = 2e-5
@@ -165,12 +167,62 @@ def test_one_seed_gives_every_head_count_the_same_initial_values():
     assert not torch.equal(other["W_Q.weight"], reference["W_Q.weight"])
 
 
-def test_building_with_a_seed_leaves_the_caller_s_random_state_alone():
+@pytest.mark.parametrize("seed", [11, None])
+def test_building_leaves_the_process_s_random_state_alone(seed):
     torch.manual_seed(5)
     expected = torch.rand(3)
     torch.manual_seed(5)
-    build_model("attention", seed=11)
+    build_model("attention", seed=seed)
     assert torch.equal(torch.rand(3), expected)
+
+
+def test_without_a_seed_every_model_is_another_one():
+    one, other = build_model("attention", 9), build_model("attention", 9)
+    assert not torch.equal(one.W_Q.weight, other.W_Q.weight)
+
+
+@pytest.mark.parametrize("variant", [MLP, Variant.with_heads(1), Variant.with_heads(8, 2)], ids=str)
+def test_the_initial_values_are_those_that_pytorch_draws_in_order_after_its_own_manual_seed(variant):
+    """So that a model of an earlier version of this project begins with the same values, to the last bit."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(11)
+        match variant.kind:
+            case "mlp":
+                plain = MLPLM(9, CONTEXT_LEN, 64, 256)
+            case "attention":
+                plain = CausalAttentionLM(9, CONTEXT_LEN, 64, 64, 64, 256)
+            case "multihead":
+                plain = MultiHeadAttentionLM(9, CONTEXT_LEN, heads=variant.heads, kv_heads=variant.kv_heads)
+    built = build_variant(variant, 9, 11).state_dict()
+    for name, value in plain.state_dict().items():
+        assert torch.equal(built[name], value), name
+
+
+def test_threads_that_build_and_draw_at_once_all_get_the_values_of_their_seeds():
+    seeds, together = [11, 29, 47, 101], threading.Barrier(5)
+    wanted = {seed: build_model("attention", 500, seed).state_dict() for seed in seeds}
+    built, done = [], threading.Event()
+
+    def build(seed):
+        together.wait()
+        built.extend((seed, build_model("attention", 500, seed)) for _ in range(20))
+
+    def draw():
+        together.wait()
+        while not done.is_set():
+            build_model("attention", 9)
+            torch.rand(1000)
+
+    threads = [*(threading.Thread(target=build, args=(seed,)) for seed in seeds), threading.Thread(target=draw)]
+    for thread in threads:
+        thread.start()
+    for thread in threads[:-1]:
+        thread.join()
+    done.set()
+    threads[-1].join()
+    assert len(built) == 80
+    wrong = [seed for seed, model in built if not torch.equal(model.W_Q.weight, wanted[seed]["W_Q.weight"])]
+    assert not wrong
 
 
 @pytest.mark.parametrize("heads", [0, -4, 3, 128])

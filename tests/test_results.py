@@ -243,6 +243,15 @@ def test_keys_and_values_that_the_heads_cannot_share_are_refused_by_their_field(
         check_comparison(value)
 
 
+@pytest.mark.parametrize("heads", [0, 6, 128, 2**52])
+def test_heads_that_the_embeddings_cannot_be_shared_out_among_are_refused_by_their_field(heads):
+    value = with_sharing()
+    for run in value["runs"]["multihead_kv2"]:
+        run |= {"heads": heads, "kv_heads": heads // 2}
+    with pytest.raises(ValueError, match=r"kv2\[0\]\.heads must divide 64, the width of the embeddings"):
+        check_comparison(value)
+
+
 def test_a_group_of_two_ways_to_share_is_refused():
     value = with_sharing()
     value["runs"]["multihead_kv2"][1]["kv_heads"] = 1

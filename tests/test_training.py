@@ -101,6 +101,19 @@ def test_a_loss_that_is_no_number_ends_the_run_before_the_update(smoke_corpus, s
     assert all(torch.isfinite(value).all() for value in model.state_dict().values())
 
 
+@pytest.mark.parametrize(("rate", "steps"), [(1e5, 2), (1e5, 12), (1e30, 1), (1e30, 2), (1e38, 1)])
+def test_a_rate_that_ruins_the_model_ends_in_an_error_also_when_its_last_update_did(
+    smoke_corpus, smoke_windows, rate, steps
+):
+    """Of the only update the training loss is still that of the beginning; only a validation can tell."""
+    model = smoke_model(smoke_corpus)
+    before = smoke_model(smoke_corpus).state_dict()
+    config = replace(SHORT, steps=steps, learning_rate=rate)
+    with pytest.raises(NonFiniteLoss, match=r"^the (validation )?loss became (nan|inf): try a smaller learning rate$"):
+        train(model, smoke_windows, config)
+    assert all(torch.equal(value, before[name]) for name, value in model.state_dict().items())
+
+
 @pytest.mark.parametrize(
     "setting",
     [

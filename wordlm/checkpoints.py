@@ -4,12 +4,14 @@ A file from a stranger is safe to open: nothing is unpickled, and every array's 
 model before a byte of it is expanded.
 """
 
+import copy
+import io
 import json
 import math
 import zipfile
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
@@ -20,10 +22,10 @@ from torch import nn
 from wordlm.data import Corpus
 from wordlm.files import artifact, atomic_path
 from wordlm.models import D_MODEL, HIDDEN, CausalAttentionLM, LanguageModel, build_variant, variant_of
-from wordlm.text import CONTEXT_LEN, VOCAB_SIZE, Vocab
+from wordlm.text import CONTEXT_LEN, PAD, VOCAB_SIZE, Vocab
 from wordlm.variants import Variant
 
-M = TypeVar("M", bound=nn.Module)
+M = TypeVar("M", bound=LanguageModel)
 
 METADATA = "metadata"
 _HEADER_BYTES = 4096  # more than the .npy header of any array here
@@ -53,8 +55,8 @@ def load_model_npz(
 
     `vocab_sha256` is the digest of the vocabulary that the ids will come from, the bundled one unless given.
     Raises `ValueError` naming the file and the array when anything does not fit: no npz, an array missing,
-    extra, wrongly shaped or not finite, another kind or number of heads, another vocabulary. The model is then as
-    it was.
+    extra, wrongly shaped or not finite, weights so large that the model overflows, another kind or number of heads,
+    another vocabulary. The model is then as it was.
     """
     name = path if isinstance(path, str | Path) else getattr(path, "name", path)
     expected = model.state_dict()
@@ -62,14 +64,13 @@ def load_model_npz(
         _check_members(name, archive, expected)
         metadata = _read_metadata(name, archive)
         _check_variant(name, metadata, variant_of(model))
-        arrays = {key: _read_array(name, archive, key, tuple(t.shape)) for key, t in expected.items()}
-
-    for key, array in arrays.items():
-        if array.dtype.kind != "f" or not np.isfinite(array).all():
-            raise ValueError(f"{name}: array {key} holds values that are not finite numbers")
+        weights = {key: _read_weights(name, archive, key, tuple(t.shape)) for key, t in expected.items()}
     _check_vocabulary(name, metadata, vocab_sha256 or Vocab.load(artifact("vocab.json")).sha256)
 
-    model.load_state_dict({key: torch.from_numpy(array.astype(np.float32)) for key, array in arrays.items()})
+    trial = copy.deepcopy(model).cpu()
+    trial.load_state_dict(weights)
+    _check_numbers(name, trial)
+    model.load_state_dict(weights)
     return metadata, model
 
 
@@ -87,11 +88,45 @@ def read_metadata(path: str | Path | BinaryIO) -> dict[str, Any]:
 
 @contextmanager
 def _opened(path: str | Path | BinaryIO) -> Iterator[zipfile.ZipFile]:
+    with open(path, "rb") if isinstance(path, str | Path) else nullcontext(path) as file:
+        try:
+            with _archive(file) as archive:
+                yield archive
+        # Of a file that could be opened, an OSError is a place outside of it to which a broken directory sends.
+        except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError) as error:
+            raise ValueError(f"{getattr(path, 'name', path)} is no complete .npz file: {error}") from error
+
+
+def _archive(file: BinaryIO) -> zipfile.ZipFile:
+    """Open an archive whose members are packed as NumPy packs them. Raises `zipfile.BadZipFile`."""
     try:
-        with zipfile.ZipFile(path) as archive:
-            yield archive
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
-        raise ValueError(f"{getattr(path, 'name', path)} is no complete .npz file: {error}") from error
+        archive = zipfile.ZipFile(file)
+    except ValueError as error:  # a name that is no UTF-8, a negative place
+        raise zipfile.BadZipFile(str(error)) from error
+    for member in archive.infolist():
+        if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            raise zipfile.BadZipFile(f"{member.filename} has a compression that NumPy does not write")
+    return archive
+
+
+def _check_numbers(name: object, model: LanguageModel) -> None:
+    """Raise `ValueError` where finite weights are so large that what the model computes of them is not.
+
+    One forward pass tells, over the words with the longest embeddings, since there a product overflows first, and over
+    PAD alone, which an MLP reads.
+    """
+    with torch.inference_mode():
+        lengths = model.token_embedding.weight.norm(dim=1)
+        longest = lengths[PAD + 1 :].argsort(descending=True) + PAD + 1
+        places = torch.arange(CONTEXT_LEN)
+        details = model.forward_details(torch.stack([longest[places % len(longest)], torch.full_like(places, PAD)]))
+        details["log-probabilities"] = details["logits"].log_softmax(-1)
+        if "scores" in details:
+            details["scores"] = details["scores"].tril()  # above it they are masked, with -inf
+            details["log-probabilities"] = details["logits_all"].log_softmax(-1)
+    for what, values in {"lengths of the embeddings": lengths, **details}.items():
+        if not values.isfinite().all():
+            raise ValueError(f"{name}: the weights are too large, the model's {what} are not finite numbers")
 
 
 def _check_members(name: object, archive: zipfile.ZipFile, expected: dict[str, torch.Tensor]) -> None:
@@ -123,30 +158,50 @@ def _check_vocabulary(name: object, metadata: dict[str, Any], wanted: str) -> No
 
 
 def _read_array(name: object, archive: zipfile.ZipFile, key: str, shape: tuple[int, ...] | None = None) -> np.ndarray:
-    """Read one array. What its header announces is checked before room is made for it."""
+    """Read one array, whose size as a member of the archive was checked."""
     try:
-        with archive.open(f"{key}.npy") as file:
-            version = np.lib.format.read_magic(file)
-            read_header = (
-                np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-            )
-            found, fortran, dtype = read_header(file)
-            if dtype.hasobject:
-                raise ValueError("it holds Python objects, which are not unpickled")
-            if shape is not None and found != shape:
-                raise ValueError(f"its shape is {found}, the model needs {shape}")
-            if math.prod(found) * dtype.itemsize > max(_METADATA_BYTES, 8 * math.prod(shape or ())):
-                raise ValueError(f"its shape {found} is too large")
-            flat = np.frombuffer(file.read(), dtype)
-            return flat.reshape(found, order="F" if fortran else "C")
+        return _array_in(archive.read(f"{key}.npy"), shape)
     except (ValueError, KeyError, EOFError) as error:  # another format, a broken header, too few bytes
         raise ValueError(f"{name}: array {key} cannot be read: {error}") from error
 
 
-def _read_metadata(name: object, archive: zipfile.ZipFile) -> dict[str, Any]:
+def _array_in(content: bytes, shape: tuple[int, ...] | None) -> np.ndarray:
+    """Return the array of an `.npy` file. What its header announces is checked before room is made for it."""
+    found, fortran, dtype, start = _read_header(content)
+    if dtype.hasobject:
+        raise ValueError("it holds Python objects, which are not unpickled")
+    if shape is not None and found != shape:
+        raise ValueError(f"its shape is {found}, the model needs {shape}")
+    if math.prod(found) * dtype.itemsize > max(_METADATA_BYTES, 8 * math.prod(shape or ())):
+        raise ValueError(f"its shape {found} is too large")
+    return np.frombuffer(content, dtype, offset=start).reshape(found, order="F" if fortran else "C")
+
+
+def _read_header(content: bytes) -> tuple[tuple[int, ...], bool, np.dtype, int]:
+    """Return shape, whether in Fortran's order, type, and where the values start."""
+    file = io.BytesIO(content)
     try:
-        metadata = json.loads(str(_read_array(name, archive, METADATA)))
-    except json.JSONDecodeError as error:
+        version = np.lib.format.read_magic(file)
+        read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+        return *read(file), file.tell()
+    except Exception as error:  # NumPy evaluates a header as Python, and names no list of what that may raise
+        raise ValueError(f"its header is broken: {error}") from error
+
+
+def _read_weights(name: object, archive: zipfile.ZipFile, key: str, shape: tuple[int, ...]) -> torch.Tensor:
+    array = _read_array(name, archive, key, shape)
+    with np.errstate(over="ignore"):  # of a float64; it is then infinite
+        cast = array.astype(np.float32) if array.dtype.kind == "f" else np.array(np.nan)
+    if not np.isfinite(cast).all():
+        raise ValueError(f"{name}: array {key} holds values that are not finite numbers of 32 bits")
+    return torch.from_numpy(cast)
+
+
+def _read_metadata(name: object, archive: zipfile.ZipFile) -> dict[str, Any]:
+    text = str(_read_array(name, archive, METADATA))
+    try:
+        metadata = json.loads(text)
+    except ValueError as error:  # also for a whole number of thousands of digits
         raise ValueError(f"{name}: array {METADATA} is not JSON: {error}") from error
     if not isinstance(metadata, dict):
         raise ValueError(f"{name}: array {METADATA} must hold a JSON object")

@@ -158,13 +158,20 @@ def stories_path(data_dir: str | Path, profile: Profile) -> Path:
 
 
 def read_stories(data_dir: str | Path, profile: Profile) -> list[str]:
-    """Read prepared stories. Raises `DataError` when they are missing or not the pinned ones."""
+    """Read prepared stories. Raises `DataError` when they are missing, unreadable or not the pinned ones."""
     path = stories_path(data_dir, profile)
     if not path.is_file():
         raise DataError(
             f"{path} is missing: run python -m wordlm.prepare_data --profile {profile} --data-dir {data_dir}"
         )
-    stories = path.read_bytes().decode("utf-8").split(SEPARATOR)
+    try:
+        stories = path.read_bytes().decode("utf-8").split(SEPARATOR)
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else f"byte {error.start:,} is no UTF-8"
+        raise DataError(
+            f"{profile}/{path.name} is damaged ({reason}): "
+            f"python -m wordlm.prepare_data --profile {profile} writes it anew"
+        ) from error
     if profile == "dgx":
         check_subset(stories)
     return stories

@@ -80,7 +80,8 @@ def read_probabilities(text: str, *, logarithms: bool = False) -> TypedProbabili
     says which entry is wrong, counted from 1, and why.
     """
     number = _log_probability if logarithms else _probability
-    joined = re.sub(r"\s*([%/])\s*", r"\1", text.strip().strip("[]").replace("−", "-")).replace("%", "% ")
+    # A run of spaces is tried from its start alone, else a long one takes a time that grows with its square.
+    joined = re.sub(r"(?<!\s)\s*([%/])\s*", r"\1", text.strip().strip("[]").replace("−", "-")).replace("%", "% ")
     apart = [piece for piece in re.split(r"[\s;]+|,(?=[\s;])", joined) if piece.strip(",")]
     pieces = [piece.strip(",") for piece in apart]
     with_comma = [piece for piece in pieces if "," in piece]

@@ -22,9 +22,12 @@ al. 2023, *GQA: training generalized multi-query transformer models* (groups of 
 """
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
 
 from wordlm.text import CONTEXT_LEN, PAD, VOCAB_SIZE
 from wordlm.variants import DEFAULT_HEADS, MLP, Kind, Variant
@@ -260,6 +263,23 @@ def switch_heads(per_head: Tensor, heads_on: Tensor | None, off_message: Tensor 
     return torch.where(heads_on[:, None], per_head, off)
 
 
+class _DrawingFrom(TorchFunctionMode):
+    """Within it, and in this thread alone, the initial values that `torch.nn` draws come from `generator`.
+
+    Layers hand none on to `torch.nn.init` and so draw from that of the whole process, which other threads use and seed.
+    """
+
+    def __init__(self, generator: torch.Generator) -> None:
+        super().__init__()
+        self._generator = generator
+
+    def __torch_function__(
+        self, function: Callable, types: Any, args: tuple = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        own = {"generator": self._generator} if kwargs and "generator" in kwargs else {}
+        return function(*args, **(kwargs or {}) | own)
+
+
 def build_model(
     kind: Kind,
     vocab_size: int = VOCAB_SIZE,
@@ -269,14 +289,14 @@ def build_model(
 ) -> LanguageModel:
     """Build a model of the project's sizes with fresh values, the same for the same `seed`.
 
-    `heads` and `kv_heads` are for kind "multihead" (4, and as many as heads, unless given). The caller's random state
-    is left alone when a seed is given. Raises `ValueError` for an unknown kind, or heads that the kind cannot have.
+    `heads` and `kv_heads` are for kind "multihead" (4, and as many as heads, unless given). The random state of the
+    process is neither read nor changed. Raises `ValueError` for an unknown kind, or heads that the kind cannot have.
     """
     if (heads, kv_heads) != (None, None) and kind != "multihead":
         raise ValueError(f'heads can be chosen for kind "multihead" only, not for {kind!r}')
-    with torch.random.fork_rng(devices=[], enabled=seed is not None):
-        if seed is not None:
-            torch.manual_seed(seed)
+    generator = torch.Generator()
+    generator.seed() if seed is None else generator.manual_seed(seed)
+    with _DrawingFrom(generator):
         match kind:
             case "mlp":
                 return MLPLM(vocab_size, CONTEXT_LEN, D_MODEL, HIDDEN)

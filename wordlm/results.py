@@ -10,6 +10,7 @@ import pandas as pd
 from scipy.special import stdtrit
 
 from wordlm.course import cache_bytes_of
+from wordlm.models import D_MODEL
 from wordlm.numbers import signed
 from wordlm.variants import MLP, Variant
 
@@ -56,6 +57,11 @@ def _check_run(where: str, run: Any) -> None:
         _expect(_is_count(number), f"{where}.{field}", "must be a whole number")
     _expect("heads" in run, f"{where}.heads", "is missing")
     _expect(run["heads"] is None or _is_count(run["heads"]), f"{where}.heads", "must be a whole number or null")
+    _expect(
+        run["heads"] is None or (run["heads"] > 0 and D_MODEL % run["heads"] == 0),
+        f"{where}.heads",
+        f"must divide {D_MODEL}, the width of the embeddings",
+    )
     if "kv_heads" in run:
         shared = run["heads"] and _is_count(run["kv_heads"]) and run["kv_heads"] and run["heads"] % run["kv_heads"] == 0
         _expect(bool(shared), f"{where}.kv_heads", "must be a whole number that divides heads")

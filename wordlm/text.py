@@ -30,10 +30,10 @@ _STRAIGHT = dict.fromkeys(map(ord, "‘’‚‛ʼʹʻʽˊ´′‵＇՚ꞌ᾽᾿
 _STRAIGHT |= dict.fromkeys(map(ord, "“”„‟«»″‶ˮ〝〞〟❝❞＂"), '"')
 _STRAIGHT |= dict.fromkeys(map(ord, "‐‑‒−﹣"), "-") | {ord("―"): "—"}
 
-# Nobody sees these: soft hyphens, joiners and spaces without width, variation selectors, emoji tags. The last is the
-# frame of a key around a digit.
+# Nobody sees these: soft hyphens, joiners and spaces without width, variation selectors, emoji tags. The last two are
+# the frame of a key around a digit, and what a PDF's hyphen at the end of a line is when copied: no character at all.
 _UNSEEN = [0xAD, 0x34F, *range(0x180B, 0x1810), 0x200B, *range(0x2060, 0x2065), 0xFEFF, *range(0xFE00, 0xFE10)]
-_UNSEEN += [*range(0xE0020, 0xE0080), *range(0xE0100, 0xE01F0), 0x20E3]
+_UNSEEN += [*range(0xE0020, 0xE0080), *range(0xE0100, 0xE01F0), 0x20E3, 0xFFFE]
 
 
 def _plain_letters() -> dict[int, str]:
@@ -127,9 +127,12 @@ class Vocab:
     def __post_init__(self) -> None:
         if self.itos[: len(SPECIALS)] != SPECIALS:
             raise ValueError(f"a vocabulary starts with {', '.join(SPECIALS)}, this one with {self.itos[:4]}")
+        if len(self.itos) == len(SPECIALS):
+            raise ValueError("a vocabulary holds at least one word beside the special ones, this one holds none")
         if len(set(self.itos)) != len(self.itos):
             twice = Counter(self.itos).most_common(1)[0][0]
             raise ValueError(f"a vocabulary holds every word once, this one holds {twice!r} twice")
+        "".join(self.itos).encode()  # half a character, which JSON can spell, is no text: a ValueError
 
     def __len__(self) -> int:
         return len(self.itos)

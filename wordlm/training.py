@@ -5,6 +5,7 @@ nothing.
 """
 
 import copy
+import math
 import platform
 import statistics
 import time
@@ -65,7 +66,14 @@ class Progress:
 
 
 class NonFiniteLoss(ArithmeticError):
-    """The loss became infinite or NaN; the update was not made."""
+    """The loss became infinite or NaN; no update was made from there."""
+
+
+def finite(loss: float, name: str) -> float:
+    """Return the loss called `name`. Raises `NonFiniteLoss`."""
+    if not math.isfinite(loss):
+        raise NonFiniteLoss(f"the {name} became {loss}: try a smaller learning rate")
+    return loss
 
 
 def choose_device(requested: str = "auto") -> tuple[torch.device, str]:
@@ -117,9 +125,7 @@ def train_step(
     with autocast(contexts.device, precision):
         logits = model(contexts)
     loss = F.cross_entropy(logits.float(), targets)
-    value = loss.item()
-    if not torch.isfinite(loss):
-        raise NonFiniteLoss(f"the loss became {value}: try a smaller learning rate")
+    value = finite(loss.item(), "loss")
     optimizer.zero_grad(set_to_none=True)
     loss.backward()
     optimizer.step()
@@ -172,7 +178,8 @@ def train_model(
     the next update; if nothing was validated yet, that is done first, so there is always a best step. The
     model is left at it, on the CPU. The batches depend on the seed alone, not on the model or the device.
 
-    Raises `NonFiniteLoss` when the loss is no longer a number; the model is then at its best step so far.
+    Raises `NonFiniteLoss` when a loss, also that of a validation, is no longer a number; the model is then at its best
+    step so far.
     """
     start = time.perf_counter()
     target_device, reason = choose_device(device)
@@ -189,7 +196,7 @@ def train_model(
     def validate(step: int, train_loss: float | None) -> Progress:
         nonlocal best, best_state
         model.eval()
-        loss = evaluate(model, val_contexts, val_targets, precision=config.precision)
+        loss = finite(evaluate(model, val_contexts, val_targets, precision=config.precision), "validation loss")
         model.train()
         progress = Progress(step, train_loss, loss, time.perf_counter() - start)
         history.append(progress)
