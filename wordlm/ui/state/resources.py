@@ -23,7 +23,7 @@ from wordlm.inspection import Inspection, Rows, inspect_ids, next_probabilities,
 from wordlm.likeness import LIKENESS_TEXTS, head_likeness
 from wordlm.models import LanguageModel, variant_of
 from wordlm.profiles import NAMES, STORIES, WORDS, Profile, Readings, controlled, profile_of
-from wordlm.results import check_aggregate, check_comparison
+from wordlm.results import check_comparison, check_course
 from wordlm.scoring import WordScores, score_words
 from wordlm.smoke import smoke_stories
 from wordlm.text import EncodedPrompt, Vocab, encode_prompt, tokenize
@@ -331,9 +331,4 @@ def course_results() -> dict:
     """Return the course's published results."""
     path = artifact("course.json")
     with reading(path):
-        found = read_json(path)
-        for group, results in found["aggregate"].items():
-            check_aggregate(f"aggregate.{group}", results)
-            if not isinstance(results.get("selected_steps"), list):
-                raise ValueError(f"aggregate.{group}.selected_steps is no list")
-        return found
+        return check_course(read_json(path))
