@@ -37,8 +37,11 @@ def checked_each(values: dict[str, Any], kind: type[T], where: str) -> dict[str,
     return {name: checked(value, kind, f"{where}.{name}") for name, value in values.items()}
 
 
-def _array(kind: type, value: Any) -> Any:
+def _array(kind: type, value: Any) -> np.ndarray:
     """Return a list of numbers as an array, null as NaN."""
     if not isinstance(value, list):
         raise ValueError(f"expected array, got {type(value).__name__}")
-    return np.array(value, float)
+    try:
+        return np.array(value, float)
+    except (ValueError, TypeError):
+        raise ValueError("expected numbers, in rows of one length") from None
