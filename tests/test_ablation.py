@@ -11,6 +11,7 @@ from wordlm.ablation import (
     PromptEffect,
     all_subsets,
     cheapest_pair,
+    check_ablations,
     head_value_table,
     loss_table,
     mean_messages,
@@ -26,6 +27,7 @@ from wordlm.ablation import (
     worth_together,
 )
 from wordlm.checkpoints import save_model_npz
+from wordlm.files import ARTIFACTS, read_json
 from wordlm.inspection import next_probabilities
 from wordlm.models import build_model
 from wordlm.scoring import word_losses
@@ -197,6 +199,25 @@ def test_what_heads_are_worth_together_is_refused_where_a_set_of_them_was_not_me
     del stored["zero"][1]
     with pytest.raises(ValueError, match="the loss without heads 1 is missing"):
         cheapest_pair(stored)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda entry: entry["zero"].pop(), ": zero must hold the losses without no head, without each and without"),
+        (lambda entry: entry["mean"].pop(1), ": mean must hold the losses without no head, without each and without"),
+        (lambda entry: entry["zero"][3].pop("increase"), ".zero[3].increase is missing"),
+        (lambda entry: entry["zero"][3].update(interval=[1]), ".zero[3].interval: expected array of length 2, got 1"),
+        (lambda entry: entry.update(heads="4"), ".heads: expected int, got str"),
+    ],
+)
+def test_stored_losses_that_are_not_whole_are_refused_by_their_field(change, said):
+    value = read_json(ARTIFACTS / "heads" / "ablation.json")
+    assert check_ablations(value) is value
+    change(value["checkpoints"]["multihead_seed11"])
+    with pytest.raises(ValueError) as error:
+        check_ablations(value)
+    assert str(error.value).startswith(f"checkpoints.multihead_seed11{said}")
 
 
 def test_the_cheapest_pair_is_found_among_the_measured_ones_with_its_single_costs(stored):

@@ -202,8 +202,26 @@ def test_a_profile_comes_back_from_its_json_with_five_digits():
         for part in ("words", "value", "low", "high", "even"):
             before, after = getattr(found.measures[name], part), getattr(again.measures[name], part)
             np.testing.assert_allclose(after, before, rtol=1e-4)
-    with pytest.raises(KeyError):
-        Profile.from_json({"measures": {}})
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"measures": {}}, "measures.the start mark is missing"),
+        ({"measures": [1]}, "measures: expected object, got array"),
+        ({"texts": "two"}, "texts: expected int, got str"),
+        ({"even": None}, "even: expected array, got NoneType"),
+        ({"low": [[1, 2], [3]]}, "low: expected numbers, in rows of one length"),
+        ({"itself": {"value": "x"}}, "measures.itself.value: expected array, got str"),
+        ({"itself": {"words": 1.5}}, "measures.itself.words: expected int, got float"),
+    ],
+)
+def test_a_stored_profile_that_is_none_is_refused_by_its_field(wrong, said):
+    stored = profile_of(small_model(), Readings.of_texts([[10], [11]]), VOCAB).as_json()
+    stored["measures"]["itself"] |= wrong.pop("itself", {})
+    with pytest.raises(ValueError) as error:
+        Profile.from_json(stored | wrong)
+    assert str(error.value) == said
 
 
 def test_the_most_unusual_share_is_the_furthest_in_nats_not_the_smallest():

@@ -71,9 +71,9 @@ def put(new, *path):
     ("change", "field"),
     [
         (remove("runs"), "runs is missing"),
-        (put([], "runs"), "runs is missing or is no object"),
+        (put([], "runs"), "runs: expected object, got array"),
         (put({}, "runs"), "runs is empty"),
-        (put([], "runs", "mlp"), "runs.mlp must be a list with at least one run"),
+        (put([], "runs", "mlp"), "runs.mlp: expected array of length >= 1"),
         (remove("aggregate", "attention"), "aggregate.attention is missing"),
         (put(8, "runs", "multihead", 1, "heads"), "runs.multihead holds runs of different numbers of heads"),
         (lambda value: [run.update(heads=4) for run in value["runs"]["mlp"]], "runs.mlp[0].heads must be null"),
@@ -82,24 +82,31 @@ def put(new, *path):
             "runs.attention[0].heads must be 1",
         ),
         (remove("environment"), "environment is missing"),
-        (remove("runs", "mlp", 1, "test_loss"), r"runs.mlp[1].test_loss must be a finite number"),
-        (put("3.7", "runs", "mlp", 0, "test_loss"), "runs.mlp[0].test_loss must be a finite number"),
-        (put(math.nan, "runs", "mlp", 0, "test_loss"), "runs.mlp[0].test_loss must be a finite number"),
-        (put(True, "runs", "mlp", 0, "seed"), "runs.mlp[0].seed must be a whole number"),
+        (remove("runs", "mlp", 1, "test_loss"), "runs.mlp[1].test_loss is missing"),
+        (put("3.7", "runs", "mlp", 0, "test_loss"), "runs.mlp[0].test_loss: expected float, got str"),
+        (put(math.nan, "runs", "mlp", 0, "test_loss"), "runs.mlp[0].test_loss: expected float >= 0.0"),
+        (put(math.inf, "runs", "mlp", 0, "runtime_seconds"), "runs.mlp[0].runtime_seconds: expected float <= 1.79"),
+        (put(True, "runs", "mlp", 0, "seed"), "runs.mlp[0].seed: expected int, got bool"),
         (put(29, "runs", "mlp", 0, "seed"), "runs.mlp has a seed twice"),
-        (put("four", "runs", "multihead", 0, "heads"), "runs.multihead[0].heads must be"),
-        (put(3, "runs", "mlp", 0, "history"), "runs.mlp[0].history must be a list"),
-        (remove("runs", "mlp", 0, "history", 1, "step"), "runs.mlp[0].history[1].step"),
-        (put(None, "aggregate", "mlp", "test_loss", "mean"), "aggregate.mlp.test_loss.mean must be"),
-        (put("x", "aggregate", "mlp", "test_loss", "sample_std"), "aggregate.mlp.test_loss.sample_std must be"),
-        (put(3, "baselines", "uniform"), "baselines.uniform is no object"),
-        (put([], "baselines"), "baselines is no object"),
-        (put(None, "baselines"), "baselines is no object"),
+        (put("four", "runs", "multihead", 0, "heads"), "runs.multihead[0].heads: expected int | null, got str"),
+        (put(3, "runs", "mlp", 0, "history"), "runs.mlp[0].history: expected array, got int"),
+        (remove("runs", "mlp", 0, "history", 1, "step"), "runs.mlp[0].history[1].step is missing"),
+        (put(None, "aggregate", "mlp", "test_loss", "mean"), "aggregate.mlp.test_loss.mean: expected float, got null"),
+        (
+            put("x", "aggregate", "mlp", "test_loss", "sample_std"),
+            "aggregate.mlp.test_loss.sample_std: expected float | null, got str",
+        ),
+        (put(3, "baselines", "uniform"), "baselines.uniform: expected object, got int"),
+        (put([], "baselines"), "baselines: expected object, got array"),
+        (put(None, "baselines"), "baselines: expected object, got null"),
         (remove("runs", "mlp", 0, "heads"), "runs.mlp[0].heads is missing"),
-        (put(10**400, "runs", "mlp", 0, "test_loss"), "runs.mlp[0].test_loss must be below 100 nats"),
-        (put(10**30, "runs", "mlp", 0, "heads"), "runs.mlp[0].heads must be a whole number"),
+        (put(10**400, "runs", "mlp", 0, "test_loss"), "runs.mlp[0].test_loss: number out of range"),
+        (put(10**30, "runs", "mlp", 0, "seed"), "runs.mlp[0].seed: expected int <= 9007199254740991"),
+        (put(10**30, "runs", "mlp", 0, "heads"), "runs.mlp[0]: heads must be at least 1 and divide d_model=64"),
+        (put(0, "runs", "multihead", 0, "heads"), "runs.multihead[0].heads: expected int >= 1"),
+        (remove("aggregate", "mlp", "test_loss", "sample_std"), "aggregate.mlp.test_loss.sample_std is missing"),
         (remove("runs", "mlp"), "aggregate.mlp has no runs"),
-        (put(1e9, "runs", "mlp", 0, "test_loss"), "runs.mlp[0].test_loss must be below 100 nats"),
+        (put(1e9, "runs", "mlp", 0, "test_loss"), "runs.mlp[0].test_loss: expected float < 100.0"),
     ],
 )
 def test_a_malformed_comparison_is_refused_with_the_field_that_is_wrong(change, field):
@@ -112,7 +119,7 @@ def test_a_malformed_comparison_is_refused_with_the_field_that_is_wrong(change, 
 
 @pytest.mark.parametrize("value", [None, 3, "text", [1]])
 def test_another_kind_of_file_is_refused(value):
-    with pytest.raises(ValueError, match="the file must hold a JSON object"):
+    with pytest.raises(ValueError, match="the file: expected object, got"):
         check_comparison(value)
 
 
@@ -235,12 +242,37 @@ def test_a_comparison_in_which_nothing_is_shared_has_nothing_to_say_of_it():
     assert sharing_table(comparison()).empty
 
 
-@pytest.mark.parametrize("kv_heads", [0, 3, 8, 1.0, True, None])
-def test_keys_and_values_that_the_heads_cannot_share_are_refused_by_their_field(kv_heads):
+@pytest.mark.parametrize(
+    ("kv_heads", "said"),
+    [
+        (0, ".kv_heads: expected int >= 1"),
+        (3, ": kv_heads must be at least 1 and divide heads=4, got kv_heads=3"),
+        (8, ": kv_heads must be at least 1 and divide heads=4, got kv_heads=8"),
+        (1.0, ".kv_heads: expected int, got float"),
+        (True, ".kv_heads: expected int, got bool"),
+        (None, ".kv_heads: expected int, got null"),
+    ],
+)
+def test_keys_and_values_that_the_heads_cannot_share_are_refused_by_their_field(kv_heads, said):
     value = with_sharing()
     value["runs"]["multihead_kv2"][1]["kv_heads"] = kv_heads
-    with pytest.raises(ValueError, match=r"kv2\[1\]\.kv_heads must be a whole number that divides heads"):
+    with pytest.raises(ValueError) as error:
         check_comparison(value)
+    assert str(error.value) == f"runs.multihead_kv2[1]{said}"
+
+
+def test_heads_that_the_width_of_our_models_cannot_be_shared_out_among_are_refused():
+    value = with_sharing()
+    for run in value["runs"]["multihead_kv2"]:
+        run |= {"heads": 6, "kv_heads": 3}
+    with pytest.raises(ValueError, match=r"^runs\.multihead_kv2\[0\]: heads must be at least 1 and divide d_model=64"):
+        check_comparison(value)
+
+
+def test_as_many_keys_and_values_as_heads_may_be_said_or_left_out():
+    value = comparison()
+    value["runs"]["multihead"][1]["kv_heads"] = 4
+    assert check_comparison(value) is value
 
 
 @pytest.mark.parametrize("heads", [0, 6, 128, 2**52])
@@ -248,7 +280,7 @@ def test_heads_that_the_embeddings_cannot_be_shared_out_among_are_refused_by_the
     value = with_sharing()
     for run in value["runs"]["multihead_kv2"]:
         run |= {"heads": heads, "kv_heads": heads // 2}
-    with pytest.raises(ValueError, match=r"kv2\[0\]\.heads must divide 64, the width of the embeddings"):
+    with pytest.raises(ValueError, match=r"runs\.multihead_kv2\[0\]"):
         check_comparison(value)
 
 

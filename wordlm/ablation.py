@@ -8,8 +8,9 @@ import itertools
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal, get_args
 
+import msgspec
 import numpy as np
 import pandas as pd
 import torch
@@ -18,6 +19,7 @@ from torch import Tensor
 from wordlm.data import Windows
 from wordlm.inspection import next_log_probabilities, rank_of
 from wordlm.models import CausalAttentionLM
+from wordlm.schemas import Count, Loss, checked, checked_each
 from wordlm.scoring import prefix_windows
 from wordlm.text import Vocab
 
@@ -99,6 +101,43 @@ def loss_table(effect: PromptEffect, labels: Sequence[str]) -> pd.DataFrame:
 
 
 # Over all targets of a split
+
+
+class _WithoutHeads(msgspec.Struct):
+    off: list[Count]
+    loss: Loss
+    increase: float
+    interval: tuple[float, float]
+
+
+class _Ablation(msgspec.Struct):
+    sha256: str
+    heads: Count
+    mean_messages: list[list[float]]
+    zero: list[_WithoutHeads]
+    mean: list[_WithoutHeads]
+    shapley_zero: list[float] = []
+    shapley_mean: list[float] = []
+
+    def __post_init__(self) -> None:
+        everyone = list(range(self.heads))
+        for fill in get_args(Fill):
+            measured = [entry.off for entry in getattr(self, fill)]
+            if not all(off in measured for off in ([], *([head] for head in everyone), everyone)):
+                raise ValueError(f"{fill} must hold the losses without no head, without each and without all")
+
+
+class _Ablations(msgspec.Struct):
+    targets: Count
+    stories: Count
+    interval: str
+    checkpoints: dict[str, Any]
+
+
+def check_ablations(value: Any) -> dict[str, Any]:
+    """Return `value` if it has the form of `ablation.json`; else a `ValueError` names the field."""
+    checked_each(checked(value, _Ablations).checkpoints, _Ablation, "checkpoints")
+    return value
 
 
 def head_value_table(stored: dict) -> pd.DataFrame:

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import numpy as np
 import torch
 
@@ -19,6 +20,7 @@ from wordlm.ablation import ratio_interval
 from wordlm.data import StoryStream, Windows
 from wordlm.inspection import rows_as_last
 from wordlm.models import CausalAttentionLM
+from wordlm.schemas import checked, checked_each
 from wordlm.smoke import NAME, PLACE, THING
 from wordlm.text import BOS, CONTEXT_LEN, PAD, SPECIALS, UNK, Vocab, tokenize
 
@@ -166,10 +168,35 @@ class Profile:
         return _plain(vars(self) | {"measures": {name: vars(measure) for name, measure in self.measures.items()}})
 
     @classmethod
-    def from_json(cls, stored: dict[str, Any]) -> "Profile":
-        """Return what `as_json` made of a profile. Raises `KeyError`, `TypeError` or `ValueError` for anything else."""
-        measures = {name: Measure(**_arrays(stored["measures"][name])) for name in MEASURES}
-        return cls(**_arrays(stored) | {"measures": measures})
+    def from_json(cls, stored: Any) -> "Profile":
+        """Return what `as_json` made of a profile. Raises `ValueError` that names the field."""
+        whole = checked(stored, dict[str, Any])
+        given = checked_each(checked(whole.get("measures"), dict[str, Any], "measures"), dict[str, Any], "measures")
+        if missing := [name for name in MEASURES if name not in given]:
+            raise ValueError(f"measures.{missing[0]} is missing")
+        said = {
+            name: {field: math.nan if value is None else value for field, value in given[name].items()}
+            for name in MEASURES
+        }
+        return checked(whole | {"measures": checked_each(said, Measure, "measures")}, cls)
+
+
+class _Profiled(msgspec.Struct):
+    sha256: str
+    profiles: dict[str, Any]
+
+
+class _Profiles(msgspec.Struct):
+    checkpoints: dict[str, Any]
+
+
+def check_profiles(value: Any) -> dict[str, Any]:
+    """Return `value` if it has the form of `profiles.json`; else a `ValueError` names the field.
+
+    The profiles themselves are checked one at a time, by `Profile.from_json`.
+    """
+    checked_each(checked(value, _Profiles).checkpoints, _Profiled, "checkpoints")
+    return value
 
 
 def profile_of(model: CausalAttentionLM, readings: Readings, vocab: Vocab) -> Profile:
@@ -331,10 +358,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, int):
         return value
     return None if math.isnan(value) else float(f"{value:.5g}")
-
-
-def _arrays(stored: dict[str, Any]) -> dict[str, Any]:
-    def read(value: Any) -> Any:
-        return np.array(value, float) if isinstance(value, list) else math.nan if value is None else value
-
-    return {name: read(value) for name, value in stored.items() if name != "measures"}

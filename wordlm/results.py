@@ -4,96 +4,114 @@ import json
 import math
 import statistics
 from collections.abc import Iterable
-from typing import Any
+from typing import Annotated, Any
 
+import msgspec
 import pandas as pd
 from scipy.special import stdtrit
 
 from wordlm.course import cache_bytes_of
-from wordlm.models import D_MODEL
+from wordlm.models import D_MODEL, shared_width
 from wordlm.numbers import signed
+from wordlm.schemas import Count, Finite, Loss, checked, checked_each
 from wordlm.variants import MLP, Variant
 
 METRICS = {"test_loss": 4, "test_perplexity": 4, "runtime_seconds": 2}
 """The aggregated metrics and their decimals."""
 _HEADS_OF = {"mlp": None, "attention": 1}
+_Heads = Annotated[int, msgspec.Meta(ge=1)]
+
+
+class _Step(msgspec.Struct):
+    step: Finite
+    validation_loss: Loss
+
+
+class _Run(msgspec.Struct):
+    seed: Count
+    heads: _Heads | None
+    parameters: Count
+    selected_step: Count
+    validation_loss: Loss
+    test_loss: Loss
+    test_perplexity: Finite
+    runtime_seconds: Finite
+    kv_heads: _Heads | msgspec.UnsetType = msgspec.UNSET
+    history: list[_Step] = []
+
+    @property
+    def variant(self) -> Variant:
+        return Variant.with_heads(self.heads, self.kv_heads or None)
+
+    def __post_init__(self) -> None:
+        if self.heads is not None:
+            shared_width(D_MODEL, self.heads, self.kv_heads or None)
+        elif self.kv_heads:
+            raise ValueError("kv_heads are given without heads")
+
+
+class _LossOverSeeds(msgspec.Struct):
+    mean: Loss
+    sample_std: Finite | None
+
+
+class _OverSeeds(msgspec.Struct):
+    mean: Finite
+    sample_std: Finite | None
+
+
+class _Summary(msgspec.Struct):
+    """Each of `METRICS`."""
+
+    test_loss: _LossOverSeeds
+    test_perplexity: _OverSeeds
+    runtime_seconds: _OverSeeds
+
+
+class _CourseSummary(_Summary):
+    selected_steps: list[Count]
+
+
+class _Course(msgspec.Struct):
+    aggregate: dict[str, Any]
+
+
+class _Baseline(msgspec.Struct):
+    test_loss: Loss
+    test_perplexity: Finite
+
+
+class _Comparison(msgspec.Struct):
+    runs: dict[str, Any]
+    aggregate: dict[str, Any]
+    environment: dict[str, Any]
+    protocol: dict[str, Any]
+    baselines: dict[str, Any] = {}
 
 
 def check_comparison(value: Any) -> dict[str, Any]:
     """Return `value` if it has the form that `run_head_comparison` writes; else a `ValueError` names the field."""
-    _expect(isinstance(value, dict), "the file", "must hold a JSON object")
-    for field in ("runs", "aggregate", "environment", "protocol"):
-        _expect(isinstance(value.get(field), dict), field, "is missing or is no object")
-    _expect(bool(value["runs"]), "runs", "is empty")
-    for group, runs in value["runs"].items():
-        where = f"runs.{group}"
-        _expect(isinstance(runs, list) and bool(runs), where, "must be a list with at least one run")
-        for place, run in enumerate(runs):
-            _check_run(f"{where}[{place}]", run)
-        variants = {variant_of_run(run) for run in runs}
-        _expect(len(variants) == 1, where, "holds runs of different numbers of heads")
-        if group in _HEADS_OF:
-            _expect(
-                runs[0]["heads"] == _HEADS_OF[group], f"{where}[0].heads", f"must be {json.dumps(_HEADS_OF[group])}"
-            )
-        seeds = [run["seed"] for run in runs]
-        _expect(len(set(seeds)) == len(seeds), where, "has a seed twice")
-        check_aggregate(f"aggregate.{group}", value["aggregate"].get(group))
-    for group in value["aggregate"]:
-        _expect(group in value["runs"], f"aggregate.{group}", "has no runs")
-    baselines = value.get("baselines", {})
-    _expect(isinstance(baselines, dict), "baselines", "is no object")
-    for name, baseline in baselines.items():
-        _expect(isinstance(baseline, dict), f"baselines.{name}", "is no object")
-        _expect_number(f"baselines.{name}.test_loss", baseline.get("test_loss"))
-        _expect_number(f"baselines.{name}.test_perplexity", baseline.get("test_perplexity"))
+    parts = checked(value, _Comparison)
+    _expect(bool(parts.runs), "runs", "is empty")
+    checked_each(parts.aggregate, _Summary, "aggregate")
+    checked_each(parts.baselines, _Baseline, "baselines")
+    some_runs = Annotated[list[_Run], msgspec.Meta(min_length=1)]
+    for group, runs in checked_each(parts.runs, some_runs, "runs").items():
+        where, heads = f"runs.{group}", runs[0].heads
+        _expect(len({run.variant for run in runs}) == 1, where, "holds runs of different numbers of heads")
+        wanted = _HEADS_OF.get(group, heads)
+        _expect(heads == wanted, f"{where}[0].heads", f"must be {json.dumps(wanted)}")
+        _expect(len({run.seed for run in runs}) == len(runs), where, "has a seed twice")
+        _expect(group in parts.aggregate, f"aggregate.{group}", "is missing")
+    for group in parts.aggregate:
+        _expect(group in parts.runs, f"aggregate.{group}", "has no runs")
     return value
 
 
-def _check_run(where: str, run: Any) -> None:
-    _expect(isinstance(run, dict), where, "is no object")
-    for field in ("seed", "selected_step", "parameters"):
-        number = run.get(field)
-        _expect(_is_count(number), f"{where}.{field}", "must be a whole number")
-    _expect("heads" in run, f"{where}.heads", "is missing")
-    _expect(run["heads"] is None or _is_count(run["heads"]), f"{where}.heads", "must be a whole number or null")
-    _expect(
-        run["heads"] is None or (run["heads"] > 0 and D_MODEL % run["heads"] == 0),
-        f"{where}.heads",
-        f"must divide {D_MODEL}, the width of the embeddings",
-    )
-    if "kv_heads" in run:
-        shared = run["heads"] and _is_count(run["kv_heads"]) and run["kv_heads"] and run["heads"] % run["kv_heads"] == 0
-        _expect(bool(shared), f"{where}.kv_heads", "must be a whole number that divides heads")
-    for field in ("validation_loss", *METRICS):
-        _expect_number(f"{where}.{field}", run.get(field))
-    history = run.get("history", [])
-    _expect(isinstance(history, list), f"{where}.history", "must be a list")
-    for place, entry in enumerate(history):
-        _expect(isinstance(entry, dict), f"{where}.history[{place}]", "is no object")
-        for field in ("step", "validation_loss"):
-            _expect_number(f"{where}.history[{place}].{field}", entry.get(field))
-
-
-def check_aggregate(where: str, summary: Any) -> None:
-    """Raise a `ValueError` that names the field unless `summary` holds mean and deviation of every metric."""
-    _expect(isinstance(summary, dict), where, "is missing or is no object")
-    for metric in METRICS:
-        entry = summary.get(metric)
-        _expect(isinstance(entry, dict), f"{where}.{metric}", "is missing or is no object")
-        _expect_number(f"{where}.{metric}.mean", entry.get("mean"))
-        if entry.get("sample_std") is not None:
-            _expect_number(f"{where}.{metric}.sample_std", entry["sample_std"])
-
-
-def _is_count(number: Any) -> bool:
-    return isinstance(number, int) and not isinstance(number, bool) and 0 <= number < 2**53
-
-
-def _expect_number(where: str, number: Any) -> None:
-    right = isinstance(number, int | float) and not isinstance(number, bool) and 0 <= number < float("inf")
-    _expect(right, where, "must be a finite number, 0 or more")
-    _expect(not where.endswith(("_loss", "_loss.mean")) or number < 100, where, "must be below 100 nats")
+def check_course(value: Any) -> dict[str, Any]:
+    """Return `value` if it has the form of `course.json`; else a `ValueError` names the field."""
+    checked_each(checked(value, _Course).aggregate, _CourseSummary, "aggregate")
+    return value
 
 
 def _expect(holds: bool, where: str, wrong: str) -> None:

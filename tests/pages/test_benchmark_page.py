@@ -163,9 +163,9 @@ def test_an_uploaded_comparison_is_seen_in_the_same_views(open_page, ours):
         (b"{", "is no JSON text"),
         (b"\xff\xfe", "is no JSON text"),
         (b"[" * 100_000, "is no JSON text"),
-        (b"[]", "the file must hold a JSON object"),
+        (b"[]", "the file: expected object, got array"),
         (b'{"runs": {}}', "aggregate is missing"),
-        (b'{"runs": {"<b>$x$": []}, "aggregate": {}, "environment": {}, "protocol": {}}', "must be a list"),
+        (b'{"runs": {"<b>$x$": []}, "aggregate": {}, "environment": {}, "protocol": {}}', "expected array of length"),
     ],
 )
 def test_a_malformed_upload_is_refused_and_ours_stays(open_page, content, message):

@@ -14,6 +14,7 @@ import numpy as np
 import streamlit as st
 import torch
 
+from wordlm.ablation import check_ablations
 from wordlm.bundled import BUNDLED, SEEDS, Bundled
 from wordlm.checkpoints import open_checkpoint
 from wordlm.data import Corpus, build_corpus, corpus_from_stories, make_all_windows, stories_in, stories_path
@@ -22,8 +23,8 @@ from wordlm.files import REPOSITORY, artifact, read_json, sha256_file
 from wordlm.inspection import Inspection, Rows, inspect_ids, next_probabilities, rows_of
 from wordlm.likeness import LIKENESS_TEXTS, head_likeness
 from wordlm.models import LanguageModel, variant_of
-from wordlm.profiles import NAMES, STORIES, WORDS, Profile, Readings, controlled, profile_of
-from wordlm.results import check_aggregate, check_comparison
+from wordlm.profiles import NAMES, STORIES, WORDS, Profile, Readings, check_profiles, controlled, profile_of
+from wordlm.results import check_comparison, check_course
 from wordlm.scoring import WordScores, score_words
 from wordlm.smoke import smoke_stories
 from wordlm.text import EncodedPrompt, Vocab, encode_prompt, tokenize
@@ -212,13 +213,17 @@ def ablations() -> dict:
     """Return `artifacts/heads/ablation.json`: the test losses with heads switched off."""
     path = artifact("heads", "ablation.json")
     with reading(path):
-        found = _json(str(path), path.stat().st_mtime_ns)
-        return {name: found[name] for name in ("targets", "stories", "interval", "checkpoints")}
+        return _ablations(str(path), path.stat().st_mtime_ns)
 
 
-@st.cache_resource(max_entries=8, show_spinner=False)
-def _json(path: str, changed: int) -> dict:
-    return read_json(path)
+@st.cache_resource(max_entries=2, show_spinner=False)
+def _ablations(path: str, changed: int) -> dict:
+    return check_ablations(read_json(path))
+
+
+@st.cache_resource(max_entries=2, show_spinner=False)
+def _profiles(path: str, changed: int) -> dict:
+    return check_profiles(read_json(path))
 
 
 def ablation_of(chosen: Checkpoint) -> dict | None:
@@ -253,7 +258,7 @@ def profile_over(chosen: Checkpoint, texts: str) -> Profile:
 
 @st.cache_resource(max_entries=64, show_spinner=False)
 def _stored_profile(chosen: Bundled, texts: str, path: str, changed: int, digest: str) -> Profile:
-    stored = _json(path, changed)["checkpoints"][chosen.file.removesuffix(".npz")]
+    stored = _profiles(path, changed)["checkpoints"][chosen.file.removesuffix(".npz")]
     if stored["sha256"] != digest:
         raise ValueError(f"it was measured on other weights than {chosen.file}")
     return Profile.from_json(stored["profiles"][texts])
@@ -331,9 +336,4 @@ def course_results() -> dict:
     """Return the course's published results."""
     path = artifact("course.json")
     with reading(path):
-        found = read_json(path)
-        for group, results in found["aggregate"].items():
-            check_aggregate(f"aggregate.{group}", results)
-            if not isinstance(results.get("selected_steps"), list):
-                raise ValueError(f"aggregate.{group}.selected_steps is no list")
-        return found
+        return check_course(read_json(path))
