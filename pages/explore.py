@@ -14,7 +14,14 @@ from wordlm.starts import EXAMPLES
 from wordlm.ui.drawing import sentences, tables
 from wordlm.ui.frame import address, controls, export, numbers_behind, widgets
 from wordlm.ui.frame.glossary import explain
-from wordlm.ui.state.resources import inspection_of, model_of, probabilities_of, rows_drawn_of, vocabulary_of
+from wordlm.ui.state.resources import (
+    attention_of,
+    inspection_of,
+    model_of,
+    probabilities_of,
+    rows_drawn_of,
+    vocabulary_of,
+)
 from wordlm.ui.views import explore as view
 
 choice = controls.shared_choice()
@@ -37,7 +44,7 @@ if has_heads:
     inspection = inspection_of(chosen, reading.ids)
     key = controls.held_key(reading, inspection.weights[head, -1])
     if off:
-        expected = next_probabilities(model_of(chosen), reading.ids, **switches(model_of(chosen), off))
+        expected = next_probabilities(model_of(chosen), reading.ids, **switches(attention_of(chosen), off))
 words = cache(partial(view.likeliest, probabilities, expected, vocab))
 look = controls.look_at(reading, query, key, head, large=presenting)
 as_squares = has_heads and look.form != "model"  # otherwise the browser draws, and says at every key what is seen
@@ -79,7 +86,7 @@ if not presenting:
             explain("The MLP has no attention, so it has no weight to follow. Choose a number of heads above.")
         elif one_weight.open:
             word, spelled = int(probabilities.argmax()), vocab.itos[int(probabilities.argmax())]
-            steps = explain_weight(model_of(chosen), inspection, head=head, key=key, word=word, spelled=spelled)
+            steps = explain_weight(attention_of(chosen), inspection, head=head, key=key, word=word, spelled=spelled)
             st.html(view.weight_chain(steps, inspection, reading))
 
             def draw_numbers() -> None:
@@ -90,14 +97,14 @@ if not presenting:
     with in_numbers:
         if in_numbers.open:
             seen = {one.name: inspection_of(one, reading.ids) for one in choice.compared}
-            measures = head_measures(model_of(chosen), inspection) if has_heads else None
+            measures = head_measures(attention_of(chosen), inspection) if has_heads else None
             view.numbers(weight_table(seen, reading), measures, MEASURES, chosen.name)
     with what_next:
         if what_next.open:
             tables.number_table(words().drop(columns="id", errors="ignore"), alt="The ten likeliest next words")
             word = controls.choose_word(vocab, int(probabilities.argmax()))
             if has_heads:
-                effect = word_effect(model_of(chosen), reading.ids, word)
+                effect = word_effect(attention_of(chosen), reading.ids, word)
                 view.word_in_words(vocab.itos[word], effect)
                 tables.number_table(effect, alt="The word's probability and rank with each head off")
             else:

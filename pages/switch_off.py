@@ -8,7 +8,7 @@ from wordlm.ablation import loss_table, next_word_effect, prompt_effect
 from wordlm.ui.drawing import charts
 from wordlm.ui.frame import controls, export, numbers_behind
 from wordlm.ui.frame.glossary import explain
-from wordlm.ui.state.resources import ablation_of, mean_messages_of, model_of, vocabulary_of
+from wordlm.ui.state.resources import ablation_of, attention_of, mean_messages_of, vocabulary_of
 from wordlm.ui.views import switch_off as view
 
 choice = controls.shared_choice()
@@ -23,7 +23,7 @@ if controls.nothing_to_see_without_heads(choice):
 stored = ablation_of(chosen)
 off, fill = view.choose_heads_off(chosen, stored)
 mean = mean_messages_of(chosen) if fill == "mean" else None
-effect = prompt_effect(model_of(chosen), choice.word_ids, off, mean, first=prompt.first_word)
+effect = prompt_effect(attention_of(chosen), choice.word_ids, off, mean, first=prompt.first_word)
 words = next_word_effect(effect.before, effect.after, vocabulary_of(chosen))
 losses = loss_table(effect, prompt.word_labels)
 

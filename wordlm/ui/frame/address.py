@@ -31,11 +31,11 @@ def held(name: str, options: Sequence[Any] | None = None) -> Any:
     """Return what was chosen in a picture, by `choose`, or set by a link; it stands in the address like a control."""
     declared = PARAMETERS[name]
     st.session_state[DRAWN][name] = declared.default
-    offered = getattr(declared, "options", None) if options is None else options
+    offered: Sequence[Any] | None = getattr(declared, "options", None) if options is None else options
     value = chosen(name)
     if isinstance(declared, Several):
-        lost = [one for one in value if one not in offered]
-        value = [one for one in value if one in offered]
+        lost = [one for one in value if one not in (offered or ())]
+        value = [one for one in value if one in (offered or ())]
     else:
         lost = [] if offered is None or value in offered else [value]
         value = declared.default if lost else value

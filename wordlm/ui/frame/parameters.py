@@ -225,3 +225,19 @@ def as_text(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     return f"{value:.12g}" if isinstance(value, float) else str(value)
+
+
+def options_of(name: str) -> Sequence[Any]:
+    """Return the options of a choice that are declared with it. Raises `TypeError` where none are."""
+    declared = PARAMETERS[name]
+    if not isinstance(declared, OneOf) or declared.options is None:
+        raise TypeError(f"{name} has no declared options")
+    return declared.options
+
+
+def range_of(name: str) -> Number:
+    """Return the range of a number. Raises `TypeError` where the parameter is none."""
+    declared = PARAMETERS[name]
+    if not isinstance(declared, Number):
+        raise TypeError(f"{name} is no number")
+    return declared

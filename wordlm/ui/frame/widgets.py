@@ -22,7 +22,7 @@ from wordlm.ui.frame.address import (
     read_text,
     say_if_cut,
 )
-from wordlm.ui.frame.parameters import PARAMETERS
+from wordlm.ui.frame.parameters import PARAMETERS, options_of, range_of
 
 
 def segments(name: str, label: str, options: Sequence[Any] | None = None, *, default: Any = None, **more: Any) -> Any:
@@ -74,18 +74,23 @@ def stops(name: str, label: str, *, place: Any = st, **more: Any) -> Any:
 
 def slider(name: str, label: str, *, place: Any = st, **more: Any) -> float:
     """Draw a slider over a range."""
-    n, first = PARAMETERS[name], _begin(name)
+    n, first = range_of(name), _begin(name)
     return keep(name, place.slider(label, n.low, n.high, first, n.step, key=name, **more))
 
 
 def number(name: str, label: str, *, high: float | None = None, place: Any = st, **more: Any) -> float:
     """Draw a field for a number; `high` where its range is known only now."""
-    n = PARAMETERS[name]
+    n = range_of(name)
     high = n.high if high is None else high
     first = _correct(name, _begin(name), lambda value: value <= high)
     return keep(
         name, place.number_input(label, n.low, high, "min" if first is None else first, n.step, key=name, **more)
     )
+
+
+def whole(name: str, label: str, *, high: int | None = None, place: Any = st, **more: Any) -> int:
+    """Draw a field for a whole number, as `number` does."""
+    return int(number(name, label, high=high, place=place, **more))
 
 
 def toggle(name: str, label: str, *, place: Any = st, **more: Any) -> bool:
@@ -126,11 +131,11 @@ def _typed(name: str, text: str | None) -> str:
 def tabs(name: str) -> list[Any]:
     """Draw tabs, of which only the open one need be filled: `tab.open`."""
     _begin(name)
-    declared = PARAMETERS[name]
+    options = options_of(name)
     # They are other tabs with another `default`, so it stays. A browser sends them only once one has been pressed.
-    drawn = st.tabs(list(declared.options), default=st.session_state[SEEN][name], key=name, on_change="rerun")
-    keep(name, next((tab for tab, part in zip(declared.options, drawn, strict=True) if part.open), declared.default))
-    return drawn
+    drawn = st.tabs(list(options), default=st.session_state[SEEN][name], key=name, on_change="rerun")
+    keep(name, next((tab for tab, part in zip(options, drawn, strict=True) if part.open), PARAMETERS[name].default))
+    return list(drawn)
 
 
 def _begin(name: str, default: Any = None) -> Any:
@@ -166,9 +171,8 @@ def _begin_several(name: str, options: Sequence[Any], default: Sequence[Any]) ->
 
 def _offer(name: str, options: Sequence[Any] | None, default: Any) -> tuple[Sequence[Any], Any]:
     """Return what a control offers, and what `_begin` returns; what is not offered gives way to the default."""
-    declared = PARAMETERS[name]
-    offered = declared.options if options is None else options
-    default = declared.default if default is None else default
+    offered = options_of(name) if options is None else options
+    default = PARAMETERS[name].default if default is None else default
     first = _begin(name, default if default in offered else offered[0])
     return offered, _correct(name, first, lambda value: value in offered)
 

@@ -22,7 +22,7 @@ from wordlm.embeddings import Vectors, WordMap, added_by_training, vectors_of, w
 from wordlm.files import REPOSITORY, artifact, read_json, sha256_file
 from wordlm.inspection import Inspection, Rows, inspect_ids, next_probabilities, rows_of
 from wordlm.likeness import LIKENESS_TEXTS, head_likeness
-from wordlm.models import LanguageModel, variant_of
+from wordlm.models import CausalAttentionLM, LanguageModel, variant_of
 from wordlm.profiles import NAMES, STORIES, WORDS, Profile, Readings, check_profiles, controlled, profile_of
 from wordlm.results import check_comparison, check_course
 from wordlm.scoring import WordScores, score_words
@@ -131,12 +131,20 @@ def vocabulary() -> Vocab:
 
 def vocabulary_of(chosen: Checkpoint) -> Vocab:
     """Return the vocabulary that a checkpoint was trained with."""
-    return weights_of(chosen).vocab if chosen.is_own else vocabulary()
+    return weights_of(chosen).vocab if isinstance(chosen, Own) else vocabulary()
 
 
 def model_of(chosen: Checkpoint) -> LanguageModel:
     """Return the trained model of a checkpoint."""
-    return weights_of(chosen).model if chosen.is_own else _bundled_model(chosen)
+    return weights_of(chosen).model if isinstance(chosen, Own) else _bundled_model(chosen)
+
+
+def attention_of(chosen: Checkpoint) -> CausalAttentionLM:
+    """Return the trained model of a checkpoint with heads. Raises `TypeError` for the MLP, which has none."""
+    model = model_of(chosen)
+    if not isinstance(model, CausalAttentionLM):
+        raise TypeError(f"{chosen.name} has no heads")
+    return model
 
 
 @kept(len(BUNDLED) * len(SEEDS))
@@ -146,7 +154,7 @@ def _bundled_model(chosen: Bundled) -> LanguageModel:
 
 def weights_digest(chosen: Checkpoint) -> str:
     """Return the SHA-256 of a bundled file, or of an own model's parameters."""
-    if chosen.is_own:
+    if isinstance(chosen, Own):
         return chosen.digest
     with reading(chosen.path):
         return _file_digest(str(chosen.path), chosen.path.stat().st_mtime_ns)
@@ -159,7 +167,7 @@ def _file_digest(path: str, changed: int) -> str:
 
 def load_seconds_of(chosen: Checkpoint) -> float:
     """Return how long loading took when the first visitor needed the model; 0 for an own one, which is at hand."""
-    return 0.0 if chosen.is_own else _loaded(chosen)[1]
+    return 0.0 if isinstance(chosen, Own) else _loaded(chosen)[1]
 
 
 @st.cache_resource(show_spinner="Loading the model …")
@@ -181,12 +189,12 @@ def encode(text: str, chosen: Checkpoint) -> EncodedPrompt:
 @kept(64)
 def inspection_of(chosen: Checkpoint, ids: tuple[int, ...]) -> Inspection:
     """Return every step of an attention model for the ids of a prompt; at most 1 MB an entry."""
-    return inspect_ids(model_of(chosen), ids)
+    return inspect_ids(attention_of(chosen), ids)
 
 
 def rows_drawn_of(chosen: Checkpoint, prompt: EncodedPrompt) -> Rows:
     """Return where each word of a prompt looks in a model when it is the last one read; 1 ms, so it is not kept."""
-    return rows_of(model_of(chosen), prompt)
+    return rows_of(attention_of(chosen), prompt)
 
 
 def probabilities_of(chosen: Checkpoint, ids: tuple[int, ...]) -> np.ndarray:
@@ -206,7 +214,7 @@ def scores_of(chosen: Checkpoint, word_ids: tuple[int, ...], first: int = 0) -> 
 def likeness_of(first: Checkpoint, second: Checkpoint) -> np.ndarray:
     """Return how alike each head of one model is to each of another, (H1, H2)."""
     texts = [vocabulary().encode(tokenize(text)) for text in LIKENESS_TEXTS]
-    return head_likeness(model_of(first), model_of(second), texts)
+    return head_likeness(attention_of(first), attention_of(second), texts)
 
 
 def ablations() -> dict:
@@ -228,7 +236,7 @@ def _profiles(path: str, changed: int) -> dict:
 
 def ablation_of(chosen: Checkpoint) -> dict | None:
     """Return the stored losses of one attention checkpoint; None for an own one, which was never measured."""
-    if chosen.is_own:
+    if isinstance(chosen, Own):
         return None
     with reading(artifact("heads", "ablation.json")):
         stored = ablations()["checkpoints"][chosen.file.removesuffix(".npz")]
@@ -244,12 +252,12 @@ def mean_messages_of(chosen: Checkpoint) -> torch.Tensor:
 
 def profiled_texts(chosen: Checkpoint) -> tuple[str, ...]:
     """Return over which texts a model's heads have a profile; an own one has none over the test stories."""
-    return (*(() if chosen.is_own else (STORIES,)), WORDS, NAMES)
+    return (*(() if isinstance(chosen, Own) else (STORIES,)), WORDS, NAMES)
 
 
 def profile_over(chosen: Checkpoint, texts: str) -> Profile:
     """Return what the heads of a model do over some of its `profiled_texts`: as stored, or measured for an own one."""
-    if chosen.is_own:
+    if isinstance(chosen, Own):
         return _own_profile(chosen, texts)
     path = artifact("heads", "profiles.json")
     with reading(path):
@@ -267,13 +275,13 @@ def _stored_profile(chosen: Bundled, texts: str, path: str, changed: int, digest
 @st.cache_resource(max_entries=8, show_spinner="Reading controlled texts …")
 def _own_profile(chosen: Own, texts: str) -> Profile:
     vocab = vocabulary_of(chosen)
-    return profile_of(model_of(chosen), controlled(vocab)[texts], vocab)
+    return profile_of(attention_of(chosen), controlled(vocab)[texts], vocab)
 
 
 @kept(32)
 def profile_of_prompt(chosen: Checkpoint, word_ids: tuple[int, ...]) -> Profile:
     """Return what the heads of a model do over the words of a prompt, each read as the last one."""
-    return profile_of(model_of(chosen), Readings.of_texts([word_ids]), vocabulary_of(chosen))
+    return profile_of(attention_of(chosen), Readings.of_texts([word_ids]), vocabulary_of(chosen))
 
 
 @kept(16)

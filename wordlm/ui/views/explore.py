@@ -23,7 +23,7 @@ from wordlm.ui.drawing.charts import head_hue
 from wordlm.ui.drawing.escape import for_html, for_markdown, label_html, word_html
 from wordlm.ui.frame import address, controls, export, widgets
 from wordlm.ui.frame.glossary import explain
-from wordlm.ui.state.resources import Checkpoint, inspection_of, model_of, rows_drawn_of
+from wordlm.ui.state.resources import Checkpoint, attention_of, inspection_of, rows_drawn_of
 
 ONE_READING = (
     "The picture now shows the matrices that one reading of the whole prompt makes, as the course prints them. "
@@ -304,7 +304,7 @@ def collected(
     if seen:
         tables["Weights of the chosen query"] = weight_table({one.name: s for one, s in seen.items()}, reading)
     if chosen in seen:
-        tables["How each head spreads its weights"] = head_measures(model_of(chosen), seen[chosen])
+        tables["How each head spreads its weights"] = head_measures(attention_of(chosen), seen[chosen])
         tables["Shapes"] = shape_table(seen[chosen])
     likeliest = words.rename(columns={"after": "probability"}) if "after" in words else words
     labels = [f"{rank} · {word}" for rank, word in enumerate(likeliest["word"], 1)]

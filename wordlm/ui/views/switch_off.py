@@ -26,10 +26,10 @@ from wordlm.ui.state.resources import (
     Checkpoint,
     ablation_of,
     ablations,
+    attention_of,
     data_is_present,
     inspection_of,
     mean_messages_of,
-    model_of,
     story_windows,
 )
 
@@ -181,7 +181,7 @@ def explain_worth(chosen: Checkpoint, stored: dict) -> None:
 
 def last_weights(chosen: Checkpoint, ids: tuple[int, ...]) -> np.ndarray:
     """Return where each head looks from the last word of a prompt, (H, n)."""
-    return rows_as_last(model_of(chosen), ids, 1)[:, 0]
+    return rows_as_last(attention_of(chosen), ids, 1)[:, 0]
 
 
 def say_weight_is_not_influence(weights: np.ndarray, values: pd.DataFrame) -> None:
@@ -205,7 +205,7 @@ def in_words(table: pd.DataFrame) -> pd.DataFrame:
 def worth_table(chosen: Checkpoint, stored: dict, ids: tuple[int, ...]) -> pd.DataFrame:
     """Return what each head is worth on the test set, and how strongly it looks in the prompt."""
     values, seen = head_value_table(stored), inspection_of(chosen, ids)
-    values["message norm"] = head_measures(model_of(chosen), seen)["message norm"].to_numpy()
+    values["message norm"] = head_measures(attention_of(chosen), seen)["message norm"].to_numpy()
     values["largest weight"] = seen.weights[:, -1].max(axis=1)
     return in_words(values)
 
@@ -284,7 +284,7 @@ def recompute(chosen: Checkpoint, fill: Fill, off: tuple[int, ...]) -> None:
             return
         mean = mean_messages_of(chosen) if fill == "mean" else None
         bar = st.progress(0.0, "Scoring the test targets …")
-        losses = subset_losses(model_of(chosen), contexts, targets, [off], {fill: mean}, bar.progress)
+        losses = subset_losses(attention_of(chosen), contexts, targets, [off], {fill: mean}, bar.progress)
         bar.empty()
         loss = float(losses[fill, off].double().mean())
         said = f"Measured now: {loss:.6f} nats per token over {len(targets):,} targets."

@@ -85,7 +85,7 @@ def choose_engine() -> str:
 
 def choose_start(prompt: str, vocab: Vocab) -> Start:
     """Let the visitor choose a beginning: the prompt, an authored one, or the opening of a real story."""
-    kinds = parameters.PARAMETERS["start"].options
+    kinds = parameters.options_of("start")
     kind = widgets.dropdown("start", "Start", kinds if data_is_present() else kinds[:-2])
     if kind not in ("a training story", "a held-out story"):
         text = prompt if kind == "the prompt above" else kind
@@ -127,7 +127,7 @@ def choose_decoding() -> Decoding:
 def choose_models(default: Checkpoint, engine: str) -> list[str]:
     """Let the visitor choose the models that write side by side; they read the same ids."""
     beside = one_for_each_heads(models_beside(default), default.choice)
-    offered = beside if engine in OF_ANY_MODEL else list(parameters.PARAMETERS["browser_model"].options)
+    offered = beside if engine in OF_ANY_MODEL else list(parameters.options_of("browser_model"))
     first = default.choice if default.choice in offered else "4"
     chosen = widgets.pills(
         "writers",

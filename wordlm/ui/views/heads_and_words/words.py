@@ -25,7 +25,7 @@ from wordlm.ui.frame.export import Collected
 from wordlm.ui.frame.glossary import explain, say
 from wordlm.ui.state.resources import Checkpoint, embeddings_of, kept, map_of, vocabulary_of
 
-ADDED, AS_READ = parameters.PARAMETERS["vectors"].options
+ADDED, AS_READ = parameters.options_of("vectors")
 NEIGHBOURS, FEWEST = 10, 3
 
 

@@ -28,6 +28,7 @@ from wordlm.ui.frame.numbers_behind import in_numbers, picture_over_numbers
 from wordlm.ui.state.resources import (
     Checkpoint,
     ablation_of,
+    attention_of,
     checkpoint,
     comparison_of,
     inspection_of,
@@ -341,7 +342,7 @@ def message(choice: Choice) -> None:
     )
     st.markdown("**What is lost without the output projection?**")
     chosen, _ = _with_heads(choice)
-    reach = course.reach_of_messages(model_of(chosen))
+    reach = course.reach_of_messages(attention_of(chosen))
     own, whole = reach["without it"][0], reach["with it"][0]
     if own == whole:
         say(
@@ -486,7 +487,7 @@ def _beside_even_chances(surprisal: float, even: float) -> str:
 
 @st.cache_data(max_entries=32, show_spinner="Showing random words …")
 def _induction(chosen: Checkpoint, seed: int) -> course.InductionTest:
-    return course.induction_test(model_of(chosen), seed=seed)
+    return course.induction_test(attention_of(chosen), seed=seed)
 
 
 def cost(choice: Choice) -> None:

@@ -12,7 +12,7 @@ from wordlm.ui.frame.glossary import explain
 from wordlm.ui.frame.uploads import kept_upload
 from wordlm.ui.state.resources import DATA_DIR, data_is_present, smoke_corpus, story_corpus, text_corpus
 
-SMOKE, SUBSET, TEXT = parameters.PARAMETERS["learn_from"].options
+SMOKE, SUBSET, TEXT = parameters.options_of("learn_from")
 _PASTED = "text_pasted"
 LITTLE_TEXT = 20_000
 """So few targets a small model learns by heart within minutes."""
