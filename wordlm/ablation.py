@@ -146,7 +146,7 @@ def head_value_table(stored: dict) -> pd.DataFrame:
     Index: the head. For zeros and for mean messages: the increase of the test loss when it alone is off, its
     interval (`low`, `high`), and its Shapley value where every subset was measured.
     """
-    rows = {}
+    rows: dict[Any, dict[str, float]] = {}
     for fill in ("zero", "mean"):
         for entry in stored[fill]:
             if len(entry["off"]) == 1:

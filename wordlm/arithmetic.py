@@ -66,7 +66,7 @@ def explain_weight(
     width = model.head_width
     part = slice(head * width, (head + 1) * width)
 
-    def matrix(layer, rows=slice(None)) -> np.ndarray:
+    def matrix(layer: torch.nn.Linear, rows: slice | int = slice(None)) -> np.ndarray:
         return layer.weight[rows].detach().double().numpy()
 
     key_matrix = model.matrix_of_each_head(model.W_K)[head].detach().double().numpy()  # (K, D)
@@ -114,7 +114,7 @@ def step_table(explained: WeightSteps) -> pd.DataFrame:
 
     def shown(value: np.ndarray) -> str:
         value = np.asarray(value, float)
-        return f"norm {written(np.linalg.norm(value))}" if value.ndim else written(value.item())
+        return f"norm {written(float(np.linalg.norm(value)))}" if value.ndim else written(value.item())
 
     rows = [(s.name, s.formula, shown(s.by_hand), shown(s.model), s.difference) for s in explained.steps]
     return pd.DataFrame(rows, columns=["step", "formula", "by hand", "model", "difference"])

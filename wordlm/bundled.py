@@ -27,8 +27,11 @@ class Trained:
 
     variant: Variant
     seed: int
-    choice: str
-    title: str
+
+    @property
+    def title(self) -> str:
+        """In words: "4 heads"."""
+        return self.variant.title
 
     @property
     def heads(self) -> int | None:
@@ -61,11 +64,6 @@ class Bundled(Trained):
     def choice(self) -> str:
         """Its name in controls and links: "MLP", "4"."""
         return self.variant.choice
-
-    @property
-    def title(self) -> str:
-        """In words: "4 heads"."""
-        return self.variant.title
 
     @property
     def file(self) -> str:

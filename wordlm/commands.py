@@ -31,9 +31,10 @@ class CommandParser(argparse.ArgumentParser):
 @contextmanager
 def errors_in_one_line(*also: type[Exception]) -> Iterator[None]:
     """End the process with one line for wrong input, for what a file or disk refuses, and for errors of type `also`."""
+    expected: tuple[type[Exception], ...] = (DataError, ValueError, OSError, *also)
     try:
         yield
-    except (DataError, ValueError, OSError, *also) as error:
+    except expected as error:
         sys.exit("error: " + " ".join(str(error).split()))
     except KeyboardInterrupt:
         sys.exit("stopped")

@@ -339,6 +339,8 @@ def cache_bytes(length: int, groups: int, width: int, precision: int, layers: in
 
 def cache_bytes_of(variant: Variant) -> int:
     """Return the bytes that one of our models, which has heads, keeps of each word: float32 numbers of one layer."""
+    if variant.heads is None or variant.kv_heads is None:
+        raise ValueError("a model without heads keeps no keys and values")
     return cache_bytes(1, variant.kv_heads, head_width(D_MODEL, variant.heads), 4, 1)
 
 

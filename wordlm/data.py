@@ -136,9 +136,9 @@ def split_stories(stories: list[list[str]], seed: int = SPLIT_SEED) -> dict[str,
     split: dict[str, list[list[str]]] = {name: [] for name in SPLITS}
     room = {name: max(1, round(share * len(stories))) for name, share in SPLITS.items()}
     room["train"] = max(1, min(room["train"], len(stories) - room["validation"] - room["test"]))
-    for story in order:
-        fits = (name for name in SPLITS if len(split[name]) + groups[story] <= room[name])
-        split[next(fits, "train")].extend([list(story)] * groups[story])
+    for once in order:
+        fits = (name for name in SPLITS if len(split[name]) + groups[once] <= room[name])
+        split[next(fits, "train")].extend([list(once)] * groups[once])
     for part in split.values():
         if not part and split["train"][-1:] != split["train"][:1]:  # many equal ones may have taken its place
             last = split["train"][-1]

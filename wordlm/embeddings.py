@@ -54,7 +54,8 @@ def added_by_training(model: LanguageModel, seed: int) -> Vectors | None:
         read = np.linalg.norm(change, axis=1) > 1e-3 * np.linalg.norm(now, axis=1)  # the rest is rounding
         return np.where(read[:, None], change, 0)
 
-    return Vectors(added(now.words, start.words), None if now.slots is None else added(now.slots, start.slots))
+    slots = None if now.slots is None or start.slots is None else added(now.slots, start.slots)
+    return Vectors(added(now.words, start.words), slots)
 
 
 def _array(parameter: torch.Tensor) -> np.ndarray:

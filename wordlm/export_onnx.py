@@ -43,6 +43,8 @@ def export(checkpoint: Path, target: Path) -> None:
         dynamo=True,
         verbose=False,
     )
+    if program is None:
+        raise RuntimeError("torch.onnx.export returned no program")
     proto = program.model_proto
     for part in (*proto.graph.node, *proto.graph.value_info, *proto.graph.input, *proto.graph.output):
         del part.metadata_props[:]  # where in which file of this machine each operation was called

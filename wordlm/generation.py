@@ -74,7 +74,10 @@ class Engine(Protocol):
 
     name: str
     device: str
-    threads: int
+
+    @property
+    def threads(self) -> int:
+        """The threads of one operation."""
 
     def logits(self, context: np.ndarray) -> np.ndarray:
         """Return the logits (V,) of the word after `context` (1, 64) int64."""

@@ -28,7 +28,7 @@ from wordlm.checkpoints import describe_checkpoint, parameter_bytes
 from wordlm.data import Corpus, Windows, make_all_windows
 from wordlm.files import give_back_memory
 from wordlm.inspection import rows_of
-from wordlm.models import LanguageModel, build_variant
+from wordlm.models import CausalAttentionLM, LanguageModel, build_variant
 from wordlm.text import EncodedPrompt
 from wordlm.training import NonFiniteLoss, Progress, TrainConfig, measure_pace, train_model
 from wordlm.variants import Variant
@@ -172,7 +172,8 @@ class Job:
             self.history.append(progress)
         if self.order.variant.heads is not None and (progress.step == 0 or progress.validation_loss is not None):
             self.snapshots.keep(progress.step, model)
-            self.weights[progress.step] = rows_of(model, self.order.prompt).weights
+            if isinstance(model, CausalAttentionLM):
+                self.weights[progress.step] = rows_of(model, self.order.prompt).weights
 
 
 class Trainer:

@@ -50,7 +50,8 @@ def download_source(
     try:
         return Path(pooch.retrieve(url, f"sha256:{sha256}", fname=SOURCE_FILE, path=folder, downloader=downloader))
     except requests.exceptions.HTTPError as error:
-        raise DataError(f"the server refused the download ({error.response.status_code}): {again}") from error
+        status = "no answer" if error.response is None else error.response.status_code
+        raise DataError(f"the server refused the download ({status}): {again}") from error
     except requests.exceptions.ConnectionError as error:
         raise DataError(f"no connection, or it broke off: check the network, then {again}") from error
     except requests.exceptions.RequestException as error:

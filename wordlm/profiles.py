@@ -126,6 +126,10 @@ class Measure:
     beyond_high: np.ndarray | None = None
     """(H,): the 95 % interval of the value less `by_position`, texts drawn with replacement."""
 
+    def share_of_largest(self, head: int) -> float:
+        """Return how often the largest weight of a head falls on the target; NaN for what is no target."""
+        return math.nan if self.most is None else float(self.most[head])
+
 
 @dataclass(frozen=True)
 class Profile:
@@ -219,13 +223,14 @@ def profile(weights: np.ndarray, readings: Readings, vocab: Vocab) -> Profile:
             if b.sum() > EVEN * len(b):
                 value[head] = a.sum() / b.sum()
                 ends[:, head] = ratio_interval(a, b, text) if len(texts) > 1 else np.nan
-        return Measure(len(text), value, *ends, even, **more)
+        low, high = ends
+        return Measure(len(text), value, low, high, even, **more)
 
     everywhere, ones, largest = np.ones(len(keys), bool), np.ones(len(keys)), weights.argmax(2)
     measures, several = {}, len(np.unique(readings.text)) > 1
     predicted, left, whole = map(np.stack, zip(*(_by_position(w, readings) for w in weights), strict=True))
     for name, target in targets(readings, vocab).items():
-        where, even = target.any(1), target.sum(1) / keys
+        where, even = np.asarray(target.any(1)), target.sum(1) / keys
         share = np.einsum("hqt,qt->hq", weights, target, dtype=np.float64, casting="unsafe")
         hits = np.stack([target[np.arange(len(keys)), key] for key in largest])
         most = hits[:, where].mean(1) if where.any() else np.full(len(weights), np.nan)

@@ -348,12 +348,13 @@ def against_best(runs: pd.DataFrame) -> pd.DataFrame:
     out 0. A count with fewer than two seeds in common has no line.
     """
     losses = of_head_counts(runs).pivot_table(index="seed", columns="heads", values="test loss")
-    best, rows = losses.mean().idxmin() if len(losses.columns) else None, []
-    for heads in losses.columns.drop(best) if best is not None else []:
+    rows: list[tuple] = []
+    best = int(losses.mean().idxmin()) if len(losses.columns) else 0
+    for heads in losses.columns.drop(best) if best else []:
         differences = (losses[heads] - losses[best]).dropna().tolist()
         if len(differences) > 1:
             mean, low, high = mean_interval(differences)
-            rows.append((int(heads), int(best), len(differences), mean, low, high, not low <= 0 <= high))
+            rows.append((int(heads), best, len(differences), mean, low, high, not low <= 0 <= high))
     return pd.DataFrame(rows, columns=["heads", "best", "seeds", "difference", "from", "to", "decided"])
 
 

@@ -5,6 +5,7 @@ files; which runs are left to do, and what is written, is the comparison's busin
 """
 
 import itertools
+import logging
 import socket
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -53,7 +54,9 @@ class TrainedRun:
     test_loss: float
 
 
-def train_run(run: Run, corpus: Corpus, config: TrainConfig, device: str, on_progress=None) -> TrainedRun:
+def train_run(
+    run: Run, corpus: Corpus, config: TrainConfig, device: str, on_progress: Callable[[Progress], None] | None = None
+) -> TrainedRun:
     """Train one run and score its best validation step once on all test targets."""
     windows = make_all_windows(corpus)
     model = build_variant(run.variant, len(corpus.vocab), run.seed)
@@ -113,7 +116,7 @@ def run_on_ray(address: str | None) -> Executor:
         try:
             if address is not None:
                 _knock(address)
-            ray.init(address=address, log_to_driver=False, logging_level="error")
+            ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
         except (OSError, RuntimeError, ValueError) as error:
             raise ClusterError(f"the Ray cluster {address or 'on this machine'} cannot be used: {error}") from error
         try:

@@ -87,7 +87,8 @@ def _cut(text: str, pattern: re.Pattern[str] = _TOKEN) -> list[tuple[str, str]]:
     pairs = []
     for match in pattern.finditer(plain):
         last = places[match.end() - 1] + 1
-        typed = text[places[match.start()] : _LOOKS.match(text, last).end()]
+        looks = _LOOKS.match(text, last)
+        typed = text[places[match.start()] : looks.end() if looks else last]
         token = match.group().lower()
         if not token.isascii():
             token = _JOINER_IN_LATIN.sub("", unicodedata.normalize("NFC", token))

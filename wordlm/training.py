@@ -189,7 +189,7 @@ def train_model(
     optimizer = make_optimizer(model, config)
     rows = torch.Generator().manual_seed(config.seed)
     history: list[Progress] = []
-    best: Progress | None = None
+    best = math.inf, 0  # the lowest validation loss, and its step
     best_state = copy.deepcopy(model.state_dict())
     report = on_progress or (lambda progress: None)
 
@@ -200,8 +200,8 @@ def train_model(
         model.train()
         progress = Progress(step, train_loss, loss, time.perf_counter() - start)
         history.append(progress)
-        if best is None or loss < best.validation_loss:
-            best, best_state = progress, copy.deepcopy(model.state_dict())
+        if loss < best[0]:
+            best, best_state = (loss, step), copy.deepcopy(model.state_dict())
         return progress
 
     stopped = False
@@ -218,15 +218,16 @@ def train_model(
                 report(validate(step, loss))
             else:
                 report(Progress(step, loss, None, time.perf_counter() - start))
-        if best is None:
+        if not history:
             report(validate(step, loss))
     finally:
         model.load_state_dict(best_state)
         model.cpu().eval()
 
+    validation_loss, selected_step = best
     result = {
-        "validation_loss": best.validation_loss,
-        "selected_step": best.step,
+        "validation_loss": validation_loss,
+        "selected_step": selected_step,
         "runtime_seconds": time.perf_counter() - start,
         "stopped": stopped,
         "device": str(target_device),

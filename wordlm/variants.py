@@ -7,7 +7,7 @@ names and shapes, and so do 4 heads that share one set of keys and values and 8 
 import re
 from dataclasses import dataclass
 from functools import lru_cache, total_ordering
-from typing import Any, Literal, get_args
+from typing import Any, Literal, cast, get_args
 
 from wordlm.numbers import counted
 
@@ -84,7 +84,9 @@ class Variant:
     def of_group(cls, group: str) -> "Variant":
         """Return the variant of a `group`. Raises `ValueError`."""
         found = re.fullmatch(r"(mlp|attention|multihead)(?:_h(\d+))?(?:_kv(\d+))?", group)
-        variant = found and cls.of_kind(found[1], *(int(number) if number else None for number in found.groups()[1:]))
+        variant = found and cls.of_kind(
+            cast(Kind, found[1]), *(int(number) if number else None for number in found.groups()[1:])
+        )
         if not variant or variant.group != group:
             raise ValueError(f"{group!r} is no group of models")
         return variant

@@ -1,7 +1,7 @@
 """Figures. Arrays and words in, one figure out; no Streamlit, no model, no cache."""
 
 import itertools
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -115,7 +115,12 @@ def map_of_points(places: np.ndarray, names: list[str], marked: list[int], axes:
         "marker": {"size": 8, "color": [SECOND] + [ACCENT] * (len(marked) - 1)},
     }
     axis = {"fixedrange": True, "zeroline": False, "showticklabels": False, "showgrid": False}
-    layout = {"height": 440, "showlegend": False, "margin": {"l": 8, "r": 8, "t": 8, "b": 8}, "hovermode": "closest"}
+    layout: dict[str, Any] = {
+        "height": 440,
+        "showlegend": False,
+        "margin": {"l": 8, "r": 8, "t": 8, "b": 8},
+        "hovermode": "closest",
+    }
     layout |= {name: axis | {"title": {"text": title}} for name, title in zip(("xaxis", "yaxis"), axes, strict=True)}
     return PlainFigure([everything, named], layout)
 
@@ -180,7 +185,7 @@ def paired_bars(labels: list[str], series: dict[str, np.ndarray], axis_title: st
     """Draw two series of bars side by side over the same labels, which must differ."""
     names, step = [for_plotly(label) for label in labels], -(-len(labels) // 40)
     short = [for_plotly(shortened(label)) for label in labels]
-    layout = {"height": 300, "barmode": "group", "margin": MARGIN_UNDER_LEGEND, "legend": LEGEND_ABOVE}
+    layout: dict[str, Any] = {"height": 300, "barmode": "group", "margin": MARGIN_UNDER_LEGEND, "legend": LEGEND_ABOVE}
     layout["xaxis"] = {"type": "category", "tickvals": names[::step], "ticktext": short[::step], "fixedrange": True}
     layout["yaxis"] = {"title": {"text": axis_title}, "rangemode": "tozero", "fixedrange": True}
     return PlainFigure([_bars(names, *one, "x", "y") for one in _in_two_hues(series)], layout)
@@ -190,7 +195,7 @@ def paired_rows(labels: list[str], series: dict[str, np.ndarray], axis_title: st
     """Draw one or two series of horizontal bars, one above the other for each label, the first label on top."""
     names = [for_plotly(label) for label in labels]
     short = [for_plotly(shortened(label)) for label in labels]
-    layout = {"height": 300, "barmode": "group", "margin": MARGIN_UNDER_LEGEND, "legend": LEGEND_ABOVE}
+    layout: dict[str, Any] = {"height": 300, "barmode": "group", "margin": MARGIN_UNDER_LEGEND, "legend": LEGEND_ABOVE}
     layout["xaxis"] = {"title": {"text": axis_title}, "rangemode": "tozero", "fixedrange": True}
     layout["yaxis"] = {"type": "category", "tickvals": names, "ticktext": short, "fixedrange": True}
     layout["yaxis"] |= {"autorange": "reversed", "ticklabelstandoff": 6}
@@ -219,13 +224,13 @@ def bars_under_line(
 ) -> PlainFigure:
     """Draw one bar a label and over them a line; each a name and its values, None where there is no height."""
     names, step = [for_plotly(label) for label in labels], -(-len(labels) // 40)
-    hover = {"x": names, "hovertemplate": "%{x}: %{y:.5~g}"}
-    traces = [
+    hover: dict[str, Any] = {"x": names, "hovertemplate": "%{x}: %{y:.5~g}"}
+    traces: list[dict[str, Any]] = [
         hover | {"type": "bar", "name": bars[0], "y": bars[1], "marker": {"color": ACCENT}},
         hover | {"type": "scatter", "mode": "lines+markers", "name": line[0], "y": line[1]},
     ]
     traces[1] |= {"line": {"color": SECOND, "width": 2}, "marker": {"size": 8}}
-    layout = {"height": 260, "margin": MARGIN_UNDER_LEGEND, "legend": LEGEND_ABOVE, "bargap": 0.4}
+    layout: dict[str, Any] = {"height": 260, "margin": MARGIN_UNDER_LEGEND, "legend": LEGEND_ABOVE, "bargap": 0.4}
     layout["xaxis"] = {"type": "category", "tickvals": names[::step], "fixedrange": True}
     layout["yaxis"] = {"title": {"text": "nats"}, "rangemode": "tozero", "fixedrange": True}
     return PlainFigure(traces, layout)
@@ -250,7 +255,12 @@ def interval_points(table: pd.DataFrame, groups: dict[str, tuple[str, str, str]]
         }
         for (name, (mean, low, high)), (symbol, hue) in zip(groups.items(), marks, strict=True)
     ]
-    layout = {"height": 300, "scattermode": "group", "margin": MARGIN_UNDER_LEGEND, "legend": LEGEND_ABOVE}
+    layout: dict[str, Any] = {
+        "height": 300,
+        "scattermode": "group",
+        "margin": MARGIN_UNDER_LEGEND,
+        "legend": LEGEND_ABOVE,
+    }
     layout["xaxis"] = {"type": "category", "fixedrange": True}
     layout["yaxis"] = {"title": {"text": axis_title}, "zeroline": True, "fixedrange": True}
     return PlainFigure(traces, layout)
@@ -283,7 +293,12 @@ def beside_even(groups: dict[str, pd.DataFrame], axis_title: str) -> PlainFigure
                 "hovertemplate": f"%{{x}}, {name}: %{{y:.3f}}<extra></extra>",
             },
         ]
-    layout = {"height": 300, "scattermode": "group", "margin": MARGIN_UNDER_LEGEND, "legend": LEGEND_ABOVE}
+    layout: dict[str, Any] = {
+        "height": 300,
+        "scattermode": "group",
+        "margin": MARGIN_UNDER_LEGEND,
+        "legend": LEGEND_ABOVE,
+    }
     layout["xaxis"] = {"type": "category", "fixedrange": True}
     layout["yaxis"] = {"title": {"text": axis_title}, "rangemode": "tozero", "fixedrange": True}
     return PlainFigure(traces, layout)
@@ -306,7 +321,7 @@ def head_bars(values: np.ndarray, axis_title: str) -> PlainFigure:
         "marker": {"color": [head_hue(head) for head in range(len(values))]},
         "hovertemplate": "%{x}: %{y:.5~g}<extra></extra>",
     }
-    layout = {"height": 260, "margin": {"l": 8, "r": 8, "t": 8, "b": 8}, "bargap": 0.4}
+    layout: dict[str, Any] = {"height": 260, "margin": {"l": 8, "r": 8, "t": 8, "b": 8}, "bargap": 0.4}
     layout["xaxis"] = {"type": "category", "fixedrange": True}
     layout["yaxis"] = {"title": {"text": axis_title}, "rangemode": "tozero", "fixedrange": True}
     return PlainFigure([bars], layout)
@@ -375,7 +390,7 @@ def past_curves(histories: dict[str, list[dict]]) -> PlainFigure:
         }
         for (name, history), dash in zip(histories.items(), itertools.cycle(("solid", "dash", "dot")), strict=False)
     ]
-    layout = {"height": 320, "margin": MARGIN_UNDER_LEGEND, "legend": LEGEND_ABOVE}
+    layout: dict[str, Any] = {"height": 320, "margin": MARGIN_UNDER_LEGEND, "legend": LEGEND_ABOVE}
     layout["xaxis"] = {"title": {"text": "updates"}, "rangemode": "tozero", "fixedrange": True}
     layout["yaxis"] = {"title": {"text": "validation loss, nats per token"}, "fixedrange": True}
     return PlainFigure(traces, layout)

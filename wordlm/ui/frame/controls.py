@@ -125,7 +125,7 @@ def choose_model(name: str, label: str, offered: Sequence[str], **more: Any) -> 
     model = widgets.segments(name, label, shown, format_func=lambda one: as_many_heads(one)[0], **more)
     if len(alike := as_many_heads(model)) > 1:
         fewest = Variant.parse(alike[-1])
-        parameters = parameter_count(fewest.kind, heads=fewest.heads, kv_heads=fewest.kv_heads)
+        parameters = parameter_count(fewest.kind, heads=fewest.heads or 1, kv_heads=fewest.kv_heads)
         if not address.is_beginning():
             st.session_state[sets] = model
         of_alike = st.segmented_control(
@@ -242,7 +242,7 @@ def choose_two_heads(a: Checkpoint, b: Checkpoint) -> tuple[int, int]:
     """Let the visitor choose the head of A and the head of B that are set beside each other, from 0."""
     with st.container(key="two_heads", horizontal=True, vertical_alignment="bottom", width="content"):
         chosen = [
-            int(widgets.segments(name, label, numbered(one.heads))) - 1 if one.heads > 1 else 0
+            int(widgets.segments(name, label, numbered(one.heads or 1))) - 1 if (one.heads or 1) > 1 else 0
             for name, label, one in (("head", "A: head", a), ("b_head", "B: head", b))
         ]
     return chosen[0], chosen[1]
@@ -250,7 +250,7 @@ def choose_two_heads(a: Checkpoint, b: Checkpoint) -> tuple[int, int]:
 
 def choose_in_picture(said: Chosen, *, but: Collection[str] = ()) -> None:
     """Choose what a picture says is chosen in it, `but` for what is no choice of its page. Call it from a callback."""
-    came = {name: value for name, value in said.items() if name not in but}
+    came: dict[str, Any] = {name: value for name, value in said.items() if name not in but}
     for name, moving in (("query", LAST), ("key", LARGEST)):
         if name in came:
             place: Place | None = came[name]

@@ -30,7 +30,8 @@ def uploader(
             file.truncate(0)  # Streamlit copies it once more, so it must stay open
             context = get_script_run_ctx()
             if context is not None:
-                context.uploaded_file_mgr.remove_file(context.session_id, file.file_id)
+                # The manager that Streamlit runs with has it; the protocol that it is typed as does not name it.
+                context.uploaded_file_mgr.remove_file(context.session_id, file.file_id)  # type: ignore[attr-defined]
 
     st.file_uploader(label, type=types, max_upload_size=limit.most, key=key, on_change=came)
 

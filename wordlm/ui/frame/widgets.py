@@ -88,11 +88,6 @@ def number(name: str, label: str, *, high: float | None = None, place: Any = st,
     )
 
 
-def whole(name: str, label: str, *, high: int | None = None, place: Any = st, **more: Any) -> int:
-    """Draw a field for a whole number, as `number` does."""
-    return int(number(name, label, high=high, place=place, **more))
-
-
 def toggle(name: str, label: str, *, place: Any = st, **more: Any) -> bool:
     """Draw a switch."""
     first = _begin(name)

@@ -159,7 +159,7 @@ def done_with() -> str | None:
 def keep_finished_training() -> None:
     """Keep the model of the visitor's training once it has ended, on whatever page the visitor is."""
     job = job_of_visitor()
-    if job is not None and job.model is not None and _KEPT_AS not in st.session_state:
+    if job is not None and job.model is not None and job.metadata is not None and _KEPT_AS not in st.session_state:
         st.session_state[_KEPT_AS] = keep(job.metadata, job.model, job.order.corpus.vocab)
 
 

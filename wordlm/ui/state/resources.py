@@ -245,9 +245,16 @@ def ablation_of(chosen: Checkpoint) -> dict | None:
     return stored
 
 
+def measured_ablation_of(chosen: Checkpoint) -> dict:
+    """Return what `ablation_of` does of a model that was measured. Raises `ValueError` for any other."""
+    if (stored := ablation_of(chosen)) is None:
+        raise ValueError(f"{chosen.name} was never measured with heads off")
+    return stored
+
+
 def mean_messages_of(chosen: Checkpoint) -> torch.Tensor:
     """Return the mean message of each head over the validation targets, (H, M)."""
-    return torch.tensor(ablation_of(chosen)["mean_messages"])
+    return torch.tensor(measured_ablation_of(chosen)["mean_messages"])
 
 
 def profiled_texts(chosen: Checkpoint) -> tuple[str, ...]:

@@ -66,7 +66,7 @@ def _over_the_test_set(a: Checkpoint, b: Checkpoint, comparison: dict) -> str:
 def panes_of_two(models: tuple[Checkpoint, Checkpoint], heads: tuple[int, int]) -> list[Pane]:
     """Return the panes of a head of A, a head of B, and their signed difference."""
     titles = [
-        f"{name}: {one.title}" + (f", head {head + 1}" if one.heads > 1 else "")
+        f"{name}: {one.title}" + (f", head {head + 1}" if (one.heads or 1) > 1 else "")
         for name, one, head in zip("AB", models, heads, strict=True)
     ]
     panes = [Pane(title, hue) for title, hue in zip(titles, HUES, strict=True)]

@@ -30,6 +30,7 @@ from wordlm.ui.state.resources import (
     data_is_present,
     inspection_of,
     mean_messages_of,
+    measured_ablation_of,
     story_windows,
 )
 
@@ -50,7 +51,7 @@ FILL_NAMES: dict[Fill, str] = {"zero": "nothing", "mean": "its average message"}
 def choose_heads_off(chosen: Checkpoint, stored: dict | None) -> tuple[tuple[int, ...], Fill]:
     """Let the visitor switch heads off and say what they give instead; return the heads from 0, and that."""
     with st.container(key="heads_off", horizontal=True, vertical_alignment="bottom"):
-        heads = [str(head + 1) for head in range(chosen.heads)]
+        heads = [str(head + 1) for head in range(chosen.heads or 0)]
         # What is off on Explore is off here at first.
         first = [head for head in address.chosen("without") if head in heads]
         off = widgets.switches("off", "Heads that are on: press one to switch it off", heads, default=first)
@@ -165,7 +166,7 @@ def worth_of(chosen: Checkpoint) -> tuple[pd.DataFrame, PlainFigure]:
 
 @st.cache_resource(max_entries=32, show_spinner=False)
 def _worth(chosen: Checkpoint, changed: int) -> tuple[pd.DataFrame, PlainFigure]:
-    values = head_value_table(ablation_of(chosen))
+    values = head_value_table(measured_ablation_of(chosen))
     return values, worth_picture(values)
 
 
@@ -269,7 +270,7 @@ def say_stored(stored: dict, fill: Fill, off: tuple[int, ...]) -> None:
 
 def recompute(chosen: Checkpoint, fill: Fill, off: tuple[int, ...]) -> None:
     """Offer to measure the chosen heads anew on the test stories, where they are, and compare with what is stored."""
-    entry = stored_entry(ablation_of(chosen), fill, off)
+    entry = stored_entry(measured_ablation_of(chosen), fill, off)
     if not data_is_present():
         st.caption(
             "The test stories are not on this machine, so the stored numbers cannot be measured again here. "
@@ -284,7 +285,11 @@ def recompute(chosen: Checkpoint, fill: Fill, off: tuple[int, ...]) -> None:
             return
         mean = mean_messages_of(chosen) if fill == "mean" else None
         bar = st.progress(0.0, "Scoring the test targets …")
-        losses = subset_losses(attention_of(chosen), contexts, targets, [off], {fill: mean}, bar.progress)
+
+        def show(share: float) -> None:
+            bar.progress(share)
+
+        losses = subset_losses(attention_of(chosen), contexts, targets, [off], {fill: mean}, show)
         bar.empty()
         loss = float(losses[fill, off].double().mean())
         said = f"Measured now: {loss:.6f} nats per token over {len(targets):,} targets."

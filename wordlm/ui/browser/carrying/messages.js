@@ -93,7 +93,7 @@
  * What the whole model's picture is given.
  *
  * @typedef {object} BlockData
- * @property {number} heard
+ * @property {number} [heard]
  * @property {Chosen} chosen
  * @property {string} text
  * @property {boolean} follows
@@ -141,7 +141,7 @@
  * What the heads' picture, cells or lines, is given.
  *
  * @typedef {object} HeadsData
- * @property {number} heard
+ * @property {number} [heard]
  * @property {Chosen} chosen
  * @property {DrawnWord[]} words
  * @property {DrawnHead[]} heads

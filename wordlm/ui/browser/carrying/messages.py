@@ -94,7 +94,7 @@ class Confirm(TypedDict):
 class BlockData(TypedDict):
     """What the whole model's picture is given."""
 
-    heard: int
+    heard: NotRequired[int]
     """The number of the last message that the server heard of this picture."""
     chosen: Chosen
     text: str
@@ -145,7 +145,7 @@ class DrawnNext(TypedDict):
 class HeadsData(TypedDict):
     """What the heads' picture, cells or lines, is given."""
 
-    heard: int
+    heard: NotRequired[int]
     chosen: Chosen
     words: list[DrawnWord]
     heads: list[DrawnHead]

@@ -11,7 +11,7 @@ from functools import cache
 from itertools import chain
 from typing import Any
 
-from wordlm.models import LanguageModel, variant_of
+from wordlm.models import CausalAttentionLM, LanguageModel, variant_of
 from wordlm.text import CONTROLS, MARKS, PLAIN
 from wordlm.ui.browser.carrying.messages import Layout
 
@@ -38,9 +38,9 @@ def layout_of(model: LanguageModel) -> Layout:
 
 def context_len_of(model: LanguageModel) -> int:
     """Return the number of slots that a model reads."""
-    if variant_of(model).kind == "mlp":
-        return model.hidden_layer.in_features // model.token_embedding.embedding_dim
-    return model.position_embedding.num_embeddings
+    if isinstance(model, CausalAttentionLM):
+        return model.position_embedding.num_embeddings
+    return model.hidden_layer.in_features // model.token_embedding.embedding_dim
 
 
 @cache
@@ -85,7 +85,8 @@ def _matched(one: str, every: str) -> list[int]:
 
 def _compact(codes: Iterable[int]) -> list[int]:
     """Return codes in rising order as [gap, length, gap, length, ...]."""
-    lengths, end = [], 0
+    lengths: list[int] = []
+    end = 0
     for code in codes:
         if code == end and lengths:
             lengths[-1] += 1

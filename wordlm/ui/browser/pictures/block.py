@@ -65,7 +65,7 @@ def block_picture(
     """
     last = look.query == len(prompt.ids) - 1
     query: Place = {"label": prompt.labels[look.query], "position": prompt.positions[look.query]}
-    likeliest = () if probabilities is None else np.argsort(-probabilities, kind="stable")[:_CONFIRMED]
+    words = [] if probabilities is None else _likeliest(probabilities)
     data: BlockData = {
         "chosen": {
             "query": None if last else query,
@@ -86,7 +86,7 @@ def block_picture(
             "text": text,
             "position": query["position"],
             "off": list(off),
-            "words": [(int(word), float(probabilities[word])) for word in likeliest],
+            "words": words,
             "weights": None if weights is None else np.round(weights, 6).ravel().tolist(),
         },
     }
@@ -112,12 +112,18 @@ def material(title: str, parameters: bytes, layout: Layout, vocab: Vocab, *, kee
 
 
 def _offered(one: Material) -> OfferedModel:
+    words, digest = _words(one.vocab)
     return {
         "title": one.title,
         "weights": offered(one.parameters, one.digest, f"the weights of {one.title}", keep=one.keep),
         "layout": one.layout,
-        "vocabulary": offered(*_words(one.vocab), f"the vocabulary of {one.title}", keep=one.keep),
+        "vocabulary": offered(words, digest, f"the vocabulary of {one.title}", keep=one.keep),
     }
+
+
+def _likeliest(probabilities: np.ndarray) -> list[tuple[int, float]]:
+    best = np.argsort(-probabilities, kind="stable")[:_CONFIRMED]
+    return [(int(word), float(probabilities[word])) for word in best]
 
 
 @kept(4)

@@ -2,7 +2,7 @@
 
 import base64
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -105,7 +105,7 @@ def heads_picture(
             }
             for i in range(n)
         ],
-        "heads": [asdict(pane) for pane in panes],
+        "heads": [{"title": pane.title, "hue": pane.hue, "on": pane.on, "negative": pane.negative} for pane in panes],
         "direction": prompt.direction,
         "rows": base64.b64encode(packed.tobytes()).decode(),
         "scores": None if scores is None else np.round(scores, 4).tolist(),

@@ -7,7 +7,9 @@ import math
 from collections.abc import Callable
 from dataclasses import asdict, fields
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import streamlit as st
 
 from wordlm.bundled import EXPORTED, SEEDS, Bundled
@@ -23,7 +25,7 @@ ORT_VERSION = "1.30.0"
 _CDN = f"https://cdn.jsdelivr.net/npm/onnxruntime-web@{ORT_VERSION}/dist"
 
 # Digests and sizes are those of the npm package of this version; a file that differs is refused by the browser.
-ORT_FILES = {
+ORT_FILES: dict[str, list[dict[str, Any]]] = {
     "WebAssembly": [
         {
             "url": f"{_CDN}/ort.wasm.bundle.min.mjs",
@@ -64,7 +66,7 @@ class BrowserEngine:
     def __init__(self, way: str) -> None:
         self.name = f"ONNX Runtime Web {ORT_VERSION}, {way}"
 
-    def logits(self, context):
+    def logits(self, context: np.ndarray) -> np.ndarray:
         raise NotImplementedError("the browser has made its calls already")
 
 
@@ -170,7 +172,7 @@ def _choice(id_: int, told: tuple, vocab: Vocab) -> Decision:
     return Decision(id_, _share(probability), others, float(milliseconds) / 1e3)
 
 
-def _share(probability: object) -> float:
+def _share(probability: Any) -> float:
     if not 0 <= float(probability) <= 1 + 1e-6:  # summed up in another order
         raise ValueError(f"no probability: {probability}")
     return float(probability)

@@ -98,7 +98,7 @@ def choose_start(prompt: str, vocab: Vocab) -> Start:
     stream: StoryStream = corpus.splits["train" if kind == "a training story" else "test"]
     number, length = st.columns(2)
     story = widgets.number("story", "Story", high=len(stream.starts) - 1, place=number)
-    words = widgets.slider("opening", "Words of its opening", place=length)
+    words = int(widgets.slider("opening", "Words of its opening", place=length))
     opening = opening_of(stream, corpus.vocab, int(story) - 1, words)
     text = " ".join(UNKNOWN_MARK if word == SPECIALS[UNK] else word for word in opening.words)
     return Start(text, [BOS, *typed_words(text, vocab)[1]], vocab, opening.continuation)
@@ -107,7 +107,7 @@ def choose_start(prompt: str, vocab: Vocab) -> Start:
 def choose_decoding() -> Decoding:
     """Let the visitor choose how words are chosen."""
     with st.container(key="decoding", horizontal=True, vertical_alignment="bottom"):
-        limit = widgets.slider("limit", "New words, at most")
+        limit = int(widgets.slider("limit", "New words, at most"))
         temperature = widgets.slider(
             "temperature",
             "Temperature",

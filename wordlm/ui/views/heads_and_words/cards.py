@@ -225,14 +225,14 @@ def distance_table(seen: Profile) -> pd.DataFrame:
 def state_hypothesis(chosen: Checkpoint) -> tuple[int, str]:
     """Let the visitor say which head looks at what; return the head, from 0, and one of `TARGETS`."""
     with st.container(key="hypothesis", horizontal=True, vertical_alignment="bottom"):
-        heads = controls.numbered(chosen.heads)
+        heads = controls.numbered(chosen.heads or 1)
         head = int(widgets.segments("head", "Head", heads)) - 1 if len(heads) > 1 else 0
         return head, widgets.dropdown("looks_at", "looks at", width=320)
 
 
 def answer(seen: Profile, own: Profile | None, texts: str, head: int, target: str) -> None:
     """Answer whether a head looks at `target`, over many texts and in the visitor's `own` prompt."""
-    measure, in_prompt = seen.measures[target], own and own.measures[target]
+    measure, in_prompt = seen.measures[target], None if own is None else own.measures[target]
     if measure.words:
         say(_answer(measure, head).format(head=head + 1, target=target) + _share_said(measure, head, texts))
     else:
@@ -274,8 +274,8 @@ def _share_said(measure: Measure, head: int, texts: str) -> str:
     predicted = "" if expected is None else f", position alone predicts {written(expected[head], 3, limit=True)}"
     return (
         f" Over {texts} the share is {value}, 95\u00a0% interval {low} to {high}; even weights give "
-        f"{written(measure.even, 3, limit=True)}{predicted}. For {percent(measure.most[head], 0)} of the words the "
-        "largest weight falls there."
+        f"{written(measure.even, 3, limit=True)}{predicted}. For "
+        f"{percent(measure.share_of_largest(head), 0)} of the words the largest weight falls there."
     )
 
 
@@ -301,7 +301,16 @@ def answer_table(chosen: Checkpoint, own: Profile | None, head: int, target: str
     measures = {texts: profile.measures[target] for texts, profile in seen.items()}
     return pd.DataFrame(
         [
-            (texts, m.value[head], m.low[head], m.high[head], m.even, _predicted(m, head), m.most[head], m.words)
+            (
+                texts,
+                m.value[head],
+                m.low[head],
+                m.high[head],
+                m.even,
+                _predicted(m, head),
+                m.share_of_largest(head),
+                m.words,
+            )
             for texts, m in measures.items()
         ],
         columns=["texts", "share", "low", "high", "even", "by position", "largest weight there", "words"],
@@ -321,5 +330,5 @@ def collected(texts: str, seen: Profile, own: Profile | None, answers: pd.DataFr
     """Return the tables and figures of the tab."""
     tables = {f"Measures over {texts}": profile_table(seen), f"Weight by distance over {texts}": distance_table(seen)}
     tables[f"Share on {target}"] = answers
-    figure = answer_picture(seen.measures[target], own and own.measures[target], texts)
+    figure = answer_picture(seen.measures[target], None if own is None else own.measures[target], texts)
     return tables, {f"Share of each head's weight on {target}": figure}

@@ -114,8 +114,8 @@ def nearest_bars(table: pd.DataFrame) -> PlainFigure:
 def word_points(drawn: WordMap, word: int, table: pd.DataFrame, vocab: Vocab) -> PlainFigure:
     """Draw the map of all words with a word and its nearest ones marked."""
     marked = [int(id_) - len(SPECIALS) for id_ in (word, *table["id"])]
-    axes = [f"axis {number}: {percent(share)} of the variance" for number, share in enumerate(drawn.shares, 1)]
-    return charts.map_of_points(drawn.places, vocab.decode(drawn.ids), marked, tuple(axes))
+    across, up = (f"axis {number}: {percent(share)} of the variance" for number, share in enumerate(drawn.shares, 1))
+    return charts.map_of_points(drawn.places, vocab.decode(drawn.ids), marked, (across, up))
 
 
 @kept(8)

@@ -32,7 +32,6 @@ from wordlm.ui.state.resources import (
     checkpoint,
     comparison_of,
     inspection_of,
-    model_of,
     vocabulary_of,
 )
 from wordlm.variants import Variant
@@ -105,7 +104,7 @@ def split(choice: Choice) -> None:
     )
     left, right = st.columns(2)
     width = widgets.stops("course_width", "Width", place=left)
-    heads = widgets.slider("course_heads", "Heads", place=right)
+    heads = int(widgets.slider("course_heads", "Heads", place=right))
     try:
         each = head_width(width, heads)
     except ValueError as error:
@@ -362,7 +361,7 @@ def built_in(choice: Choice) -> None:
     say("PyTorch has this block as a layer. With our matrices it must give our result. Run this in the repository.")
     chosen, prompt = _with_heads(choice)
     st.code(course.built_in_program(chosen.file, prompt.ids), language="python")
-    model = model_of(chosen)
+    model = attention_of(chosen)
     difference, averaged = course.built_in_layer(model, torch.from_numpy(prompt.input_ids))
     row = [round(weight, 3) for weight in averaged[0, -1, -len(prompt.ids) :].tolist()]
     st.code(f"largest difference: {scientific(difference)}\nlast row, averaged: {row}", language="text")
@@ -424,7 +423,7 @@ def not_modules(choice: Choice) -> None:
         "Show random words twice over: A B … A B. A head that copies would look from the second A at the first B, and "
         "the second showing would hardly surprise the model."
     )
-    draw = widgets.slider("induction_seed", "Seed of the random words")
+    draw = int(widgets.slider("induction_seed", "Seed of the random words"))
     found = _induction(chosen, draw)
     table = pd.DataFrame({"head": range(1, len(found.scores) + 1), "induction score": found.scores})
     picture_over_numbers(
@@ -502,7 +501,7 @@ def cost(choice: Choice) -> None:
     heads = widgets.stops("cost_heads", "Heads", place=columns[2])
     groups = widgets.stops("cost_groups", "Groups of heads", place=columns[0])
     precision = widgets.stops("cost_precision", "Bytes a number", place=columns[1])
-    layers = widgets.slider("cost_layers", "Layers", place=columns[2])
+    layers = int(widgets.slider("cost_layers", "Layers", place=columns[2]))
     try:
         table = course.cost_table(length, width, heads, groups, precision, layers)
     except ValueError as error:

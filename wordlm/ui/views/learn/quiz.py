@@ -1,6 +1,7 @@
 """The quiz on the screen: one question at a time, and how each chapter went."""
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -39,7 +40,7 @@ def ask(question: Question, key: str) -> tuple[bool, bool]:
     plain = question.text.replace("*", "")
     with st.form(f"form_{key}", border=False):
         if question.options:
-            given = st.radio(
+            given: Any = st.radio(
                 plain, list(question.options), index=None, key=f"answer_{key}", label_visibility="collapsed"
             )
         else:

@@ -53,8 +53,10 @@ def draw_heads(job: Job, live: bool) -> None:
 
 def _draw_whole_model(job: Job, step: int, look: Look) -> None:
     """Draw the whole model as it was after so many updates; the text is the one that the training followed."""
-    prompt, vocab = job.order.prompt, job.order.corpus.vocab
-    then = material(f"after {counted(step, 'update')}", job.snapshots.read(step), layout_of(job.model), vocab)
+    prompt, vocab, model = job.order.prompt, job.order.corpus.vocab, job.model
+    if model is None:  # it has not ended
+        return
+    then = material(f"after {counted(step, 'update')}", job.snapshots.read(step), layout_of(model), vocab)
     text = " ".join(prompt.text_typed[1:])
     alone = look.query == len(prompt.ids) - 1
     weights = job.weights[step][:, -1] if alone else None

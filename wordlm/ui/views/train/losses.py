@@ -14,7 +14,7 @@ from wordlm.variants import Variant
 
 def curves(job: Job) -> go.Figure:
     """Return the losses of a training by update."""
-    validations = {progress.step: progress.validation_loss for progress in job.history}
+    validations = {one.step: one.validation_loss for one in job.history if one.validation_loss is not None}
     return loss_curves(job.losses, validations, job.result["selected_step"] if job.result else None)
 
 

@@ -2,6 +2,7 @@
 
 import functools
 import math
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -37,13 +38,13 @@ def outcome(job: Job) -> None:
     if job.result is None or own is None:
         return
     st.subheader("How good is it?")
-    table = _beside_table(job, own)
+    table = _beside_table(job, own, job.result["selected_step"])
     say(
         f"{own.name} was best after {counted(job.result['selected_step'], 'update')}, at a validation loss of "
         f"{written(job.result['validation_loss'])} nats per token. That model is kept, and opens on the other pages. "
         "All lines are scored on the same validation targets."
     )
-    _say_what_followed(job)
+    _say_what_followed(job, job.result)
     even = math.log(len(own.weights.vocab))
     if job.result["validation_loss"] > even:
         st.warning(
@@ -76,7 +77,7 @@ def take_along(job: Job) -> None:
         alone = functools.partial(squares_svg, title, prompt, weights, panes, look_at_last(weights, prompt))
 
     def collect() -> Collected:
-        beside = _beside_table(job, own)
+        beside = _beside_table(job, own, kept)
         tables = {
             "Losses of every update": loss_table(job),
             "Validations": validation_table(job),
@@ -92,10 +93,12 @@ def take_along(job: Job) -> None:
     take_away(name, f"The training of {own.name}", text, [own.key], collect, picture=alone)
 
 
-def _say_what_followed(job: Job) -> None:
+def _say_what_followed(job: Job, result: dict[str, Any]) -> None:
     """Where the validation loss rose after the kept step, by more than another seed makes, say so and what it means."""
-    kept, last = job.result["selected_step"], job.history[-1]
-    if last.validation_loss < job.result["validation_loss"] + seed_difference(comparison_of()):
+    kept, last = result["selected_step"], job.history[-1]
+    if last.validation_loss is None or last.validation_loss < result["validation_loss"] + seed_difference(
+        comparison_of()
+    ):
         return
     # One batch is chance: ten updates up to the step kept, or as many as there were, against the last ten.
     then, now = np.mean(job.losses[max(0, kept - 10) : kept]), np.mean(job.losses[-10:])
@@ -103,16 +106,16 @@ def _say_what_followed(job: Job) -> None:
     if now < then:
         st.info(
             f"{rose}, while the training loss, a mean of ten updates, fell from "
-            f"{written(then)} to {written(now)}. That is *overfitting*: the model learns its own stories by heart, "
-            f"and predicts others worse."
+            f"{written(float(then))} to {written(float(now))}. That is *overfitting*: the model learns its own stories "
+            "by heart, and predicts others worse."
         )
     else:
         st.info(f"{rose}, and the training loss did not fall. A smaller learning rate may help.")
 
 
-def _beside_table(job: Job, own: OwnModel) -> pd.DataFrame:
+def _beside_table(job: Job, own: OwnModel, kept_step: int) -> pd.DataFrame:
     corpus = job.order.corpus
-    rows = [(own.name, job.result["selected_step"], own.key)]
+    rows: list[tuple[str, int, Checkpoint]] = [(own.name, kept_step, own.key)]
     if corpus.vocab.sha256 == vocabulary().sha256:
         same = Bundled.nearest(own.key.variant.choice, SEEDS[0])
         with reading(path := same.path):

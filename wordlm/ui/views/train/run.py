@@ -21,7 +21,7 @@ def find_run_again() -> None:
     """Take up this tab's training after a reload; where it is gone, say so, and why."""
 
     def found(token: str) -> None:
-        job = trainer().look_after(token, get_script_run_ctx().session_id)
+        job = trainer().look_after(token, _session())
         if job is not None:
             take_up(job)
             return
@@ -42,19 +42,25 @@ def find_run_again() -> None:
         )
 
 
+def _session() -> str:
+    """Return the id of this session."""
+    context = get_script_run_ctx()
+    return "" if context is None else context.session_id
+
+
 def start_and_stop(order: Order | None, job: Job | None) -> None:
     """Draw the two buttons. Pressing Train twice starts one run: the trainer returns the active one."""
     busy = job is not None and job.is_active
     with st.container(horizontal=True):
         started = st.button("Train", type="primary", disabled=order is None or busy, key="train")
         stopped = st.button("Stop", disabled=not busy, key="stop_training")
-    if stopped and busy:
+    if stopped and job is not None and job.is_active:
         trainer().stop(job)
         job.ended.wait(1.0)  # so that the outcome is there at once
         st.rerun()
     if started and order is not None:
         try:
-            take_up(trainer().submit(order, get_script_run_ctx().session_id, visitor()))
+            take_up(trainer().submit(order, _session(), visitor()))
         except LineIsFull as error:
             st.warning(as_sentence((limits.LINE_EACH if error.yours else limits.LINE)()))
         except NoTemporaryFolder as error:
@@ -126,7 +132,7 @@ def _say_state(job: Job) -> None:
                 f"Stopped after {done:,} of {counted(config.steps, 'update')}: {_why_ended(job)}. "
                 "The best validation step is kept."
             )
-        case State.FINISHED:
+        case State.FINISHED if job.result is not None:
             best = f"Kept is the model after {counted(job.result['selected_step'], 'update')}, the best on validation."
             st.success(f"Trained {title}: {counted(config.steps, 'update')} in {duration(job.seconds)}. {best}")
         case State.RUNNING:

@@ -22,11 +22,11 @@ def choose_settings() -> tuple[str, TrainConfig]:
     """Let the visitor choose a model and how it is trained."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         model = choose_model("trained", "Heads of the new model, or the MLP (no attention)", MODELS)
-        steps = widgets.number("steps", "Steps (updates)", width=220)
+        steps = int(widgets.number("steps", "Steps (updates)", width=220))
     with st.expander("Batch size, learning rate, seed and more"):
         left, middle, right = st.columns(3)
-        batch = widgets.number("batch", "Batch size (targets an update)", place=left)
-        seed = widgets.number("train_seed", "Seed of start and batches", place=left)
+        batch = int(widgets.number("batch", "Batch size (targets an update)", place=left))
+        seed = int(widgets.number("train_seed", "Seed of start and batches", place=left))
         rate = widgets.number("rate", "Learning rate", place=middle, format="%.5f")
         decay = widgets.number("decay", "Weight decay", place=middle, format="%.4f")
         validations = widgets.number("validations", "Validations on the way", place=right)

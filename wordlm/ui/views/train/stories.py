@@ -39,7 +39,10 @@ def choose_stories() -> Corpus | None:
             case "smoke stories":
                 return smoke_corpus(own_words)
             case "6,000 stories":
-                return story_corpus() if data_is_present() else _download()
+                if data_is_present():
+                    return story_corpus()
+                _download()
+                return None
             case _:
                 return _own_text(own_words)
     except DataError as error:
