@@ -212,7 +212,7 @@ def profile(weights: np.ndarray, readings: Readings, vocab: Vocab) -> Profile:
             if b.sum() > EVEN * len(b):
                 value[head] = a.sum() / b.sum()
                 ends[:, head] = ratio_interval(a, b, text) if len(texts) > 1 else np.nan
-        return Measure(len(text), value, *ends, even, **more)
+        return Measure(len(text), value, ends[0], ends[1], even, **more)
 
     everywhere, ones, largest = np.ones(len(keys), bool), np.ones(len(keys)), weights.argmax(2)
     measures = {}

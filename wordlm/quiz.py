@@ -493,7 +493,7 @@ def worth_of_a_head(rng: random.Random) -> Question:
         lambda: {head: rng.randint(1, 50) / 100 for head in heads},
         lambda rises: _is_clear(max(rises.values()), sorted(rises.values())[:-1]),
     )
-    right = max(losses, key=losses.get)
+    right = max(losses, key=losses.__getitem__)
     said = ", ".join(f"without {head} by {rise:.2f}" for head, rise in losses.items())
     return Question(
         7,
