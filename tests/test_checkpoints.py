@@ -1,6 +1,7 @@
 import errno
 import io
 import json
+import math
 import re
 import zipfile
 from dataclasses import replace
@@ -269,7 +270,7 @@ DAMAGE = {
     "the kind is missing": (saying(kind=None), "kind must be mlp, attention or multihead, got None"),
     "the heads are no number": (saying(heads=True), "heads must be a whole number, got True"),
     "the metadata is no JSON": (with_array("metadata", np.array("{")), "metadata is not JSON"),
-    "the metadata is no object": (with_array("metadata", np.array("3")), "metadata must hold a JSON object"),
+    "the metadata is no object": (with_array("metadata", np.array("3")), "array metadata: expected object, got int"),
     "the file is text": (lambda path: path.write_text("hello", encoding="utf-8"), "no complete .npz"),
     "the file is empty": (lambda path: path.write_bytes(b""), "no complete .npz"),
 }
@@ -418,9 +419,12 @@ def test_saving_that_fails_in_the_middle_keeps_the_old_file_and_leaves_no_other(
     [
         ({"kind": "multihead", "heads": 3}, "metadata describes no model: heads must be at least 1 and divide"),
         ({"kind": "multihead", "heads": 4, "kv_heads": 3}, "metadata describes no model: kv_heads must be"),
-        ({"itos": "abc"}, 'metadata must give "itos" as a list of at most 4,000 words'),
-        ({"itos": [*SPECIALS, 7]}, 'metadata must give "itos" as a list of at most 4,000 words'),
-        ({"itos": [*SPECIALS, *map(str, range(3997))]}, 'metadata must give "itos" as a list of at most 4,000 words'),
+        ({"itos": "abc"}, r"metadata\.itos: expected array \| null, got str"),
+        ({"itos": [*SPECIALS, 7]}, r"metadata\.itos\[4\]: expected str, got int"),
+        ({"itos": [*SPECIALS, *map(str, range(3997))]}, r"metadata\.itos: expected array of length <= 4000"),
+        ({"seed": "11"}, r"metadata\.seed: expected int \| null, got str"),
+        ({"selected_step": -1}, r"metadata\.selected_step: expected int >= 0"),
+        ({"validation_loss": math.nan}, r"metadata\.validation_loss: expected float >= 0\.0"),
         ({"itos": [*SPECIALS, "a", "a"]}, "metadata brings a broken vocabulary: .* this one holds 'a' twice"),
         ({"itos": [*SPECIALS, "\ud800"]}, "metadata brings a broken vocabulary: .* surrogates not allowed"),
         ({"itos": [*SPECIALS]}, "metadata brings a broken vocabulary: .* at least one word beside the special ones"),

@@ -73,7 +73,7 @@ def put(new, *path):
         (remove("runs"), "runs is missing"),
         (put([], "runs"), "runs: expected object, got array"),
         (put({}, "runs"), "runs is empty"),
-        (put([], "runs", "mlp"), "runs.mlp: expected array of length >= 1"),
+        (put([], "runs", "mlp"), "runs.mlp is empty"),
         (remove("aggregate", "attention"), "aggregate.attention is missing"),
         (put(8, "runs", "multihead", 1, "heads"), "runs.multihead holds runs of different numbers of heads"),
         (lambda value: [run.update(heads=4) for run in value["runs"]["mlp"]], "runs.mlp[0].heads must be null"),

@@ -13,8 +13,9 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import Any, BinaryIO, TypeVar
+from typing import Annotated, Any, BinaryIO, TypeVar
 
+import msgspec
 import numpy as np
 import torch
 from torch import nn
@@ -22,6 +23,7 @@ from torch import nn
 from wordlm.data import Corpus
 from wordlm.files import artifact, atomic_path
 from wordlm.models import D_MODEL, HIDDEN, CausalAttentionLM, LanguageModel, build_variant, variant_of
+from wordlm.schemas import Count, Loss, checked
 from wordlm.text import CONTEXT_LEN, PAD, VOCAB_SIZE, Vocab
 from wordlm.variants import Variant
 
@@ -30,6 +32,16 @@ M = TypeVar("M", bound=LanguageModel)
 METADATA = "metadata"
 _HEADER_BYTES = 4096  # more than the .npy header of any array here
 _METADATA_BYTES = 4 * 2**20
+
+
+class _Metadata(msgspec.Struct):
+    """What is said of a model, where it is said; `Variant.stated` reads its kind and heads."""
+
+    seed: int | None = None
+    selected_step: Count | None = None
+    validation_loss: Loss | None = None
+    vocab_sha256: str | None = None
+    itos: Annotated[list[str], msgspec.Meta(max_length=VOCAB_SIZE)] | None = None
 
 
 def save_model_npz(path: str | Path | BinaryIO, model: nn.Module, metadata: dict[str, Any]) -> None:
@@ -203,8 +215,7 @@ def _read_metadata(name: object, archive: zipfile.ZipFile) -> dict[str, Any]:
         metadata = json.loads(text)
     except ValueError as error:  # also for a whole number of thousands of digits
         raise ValueError(f"{name}: array {METADATA} is not JSON: {error}") from error
-    if not isinstance(metadata, dict):
-        raise ValueError(f"{name}: array {METADATA} must hold a JSON object")
+    checked(metadata, _Metadata, f"{name}: array {METADATA}")
     return metadata
 
 
@@ -240,8 +251,6 @@ def _vocabulary_in(name: object, metadata: dict[str, Any]) -> Vocab | None:
     words = metadata.get("itos")
     if words is None:
         return None
-    if not isinstance(words, list) or not all(isinstance(word, str) for word in words) or len(words) > VOCAB_SIZE:
-        raise ValueError(f'{name}: array {METADATA} must give "itos" as a list of at most {VOCAB_SIZE:,} words')
     try:
         return Vocab(tuple(words))
     except ValueError as error:

@@ -108,7 +108,7 @@ class OnnxEngine:
             raise ValueError(f"it reads {found} slots, not {CONTEXT_LEN}")
 
     def _ends(self) -> tuple[list, list]:
-        return self._session.get_inputs(), self._session.get_outputs()
+        return list(self._session.get_inputs()), list(self._session.get_outputs())
 
     def logits(self, context: np.ndarray) -> np.ndarray:
         """Return the logits (V,) of the word after `context` (1, 64) int64."""

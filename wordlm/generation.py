@@ -81,6 +81,7 @@ class Engine(Protocol):
 
     def logits(self, context: np.ndarray) -> np.ndarray:
         """Return the logits (V,) of the word after `context` (1, 64) int64."""
+        ...
 
 
 def candidate_probabilities(logits: np.ndarray, decoding: Decoding) -> np.ndarray:

@@ -6,6 +6,7 @@ its SHA-256, and cut; or it is cut from a local copy given with `--source`. `smo
 
 import errno
 from pathlib import Path
+from typing import Any
 
 import pooch
 import requests
@@ -37,7 +38,7 @@ SOURCE_URL = f"https://huggingface.co/datasets/{SOURCE_DATASET}/resolve/{SOURCE_
 
 
 def download_source(
-    folder: Path, *, url: str = SOURCE_URL, sha256: str = SOURCE_SHA256, progressbar: object = True
+    folder: Path, *, url: str = SOURCE_URL, sha256: str = SOURCE_SHA256, progressbar: Any = True
 ) -> Path:
     """Return the source file in `folder`, downloading it unless it is there and whole.
 
@@ -77,7 +78,7 @@ def cut_subset(source: Path) -> list[str]:
     return records[SUBSET.start : SUBSET.stop]
 
 
-def prepare(profile: Profile, data_dir: Path, source: Path | None = None, *, progressbar: object = True) -> Path:
+def prepare(profile: Profile, data_dir: Path, source: Path | None = None, *, progressbar: Any = True) -> Path:
     """Write the stories of `profile` below `data_dir` and return the file's path."""
     if profile == "smoke":
         stories = smoke_stories()

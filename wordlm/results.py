@@ -95,9 +95,10 @@ def check_comparison(value: Any) -> dict[str, Any]:
     _expect(bool(parts.runs), "runs", "is empty")
     checked_each(parts.aggregate, _Summary, "aggregate")
     checked_each(parts.baselines, _Baseline, "baselines")
-    some_runs = Annotated[list[_Run], msgspec.Meta(min_length=1)]
-    for group, runs in checked_each(parts.runs, some_runs, "runs").items():
-        where, heads = f"runs.{group}", runs[0].heads
+    for group, runs in checked_each(parts.runs, list[_Run], "runs").items():
+        where = f"runs.{group}"
+        _expect(bool(runs), where, "is empty")
+        heads = runs[0].heads
         _expect(len({run.variant for run in runs}) == 1, where, "holds runs of different numbers of heads")
         wanted = _HEADS_OF.get(group, heads)
         _expect(heads == wanted, f"{where}[0].heads", f"must be {json.dumps(wanted)}")

@@ -145,6 +145,7 @@ def _name_of(record: dict[str, Any]) -> str:
 def write_comparison(folder: Path) -> None:
     """Gather all finished runs of `folder` and the baselines into `heads/comparison.json` and `benchmark.json`."""
     runs: dict[str, list[dict[str, Any]]] = {}
+    environment: dict[str, Any] = {}
     records = read_records(folder)
     # The three of the course first, then the other numbers of heads.
     for record in sorted(records, key=lambda r: (r["group"] not in KINDS, Variant.of_group(r["group"]), r["seed"])):

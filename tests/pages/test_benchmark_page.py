@@ -165,7 +165,7 @@ def test_an_uploaded_comparison_is_seen_in_the_same_views(open_page, ours):
         (b"[" * 100_000, "is no JSON text"),
         (b"[]", "the file: expected object, got array"),
         (b'{"runs": {}}', "aggregate is missing"),
-        (b'{"runs": {"<b>$x$": []}, "aggregate": {}, "environment": {}, "protocol": {}}', "expected array of length"),
+        (b'{"runs": {"<b>$x$": []}, "aggregate": {}, "environment": {}, "protocol": {}}', "is empty"),
     ],
 )
 def test_a_malformed_upload_is_refused_and_ours_stays(open_page, content, message):

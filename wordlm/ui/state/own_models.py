@@ -30,7 +30,7 @@ class Own(Trained):
     """Its name in controls: "own 1"."""
     variant: Variant
     seed: int
-    """As its metadata states it; 0 if that is no number."""
+    """As its metadata states it; 0 if it does not."""
     digest: str
     """SHA-256 of its kind, its vocabulary and its parameters: two visitors' models of one name are never taken for each
     other."""
@@ -112,8 +112,7 @@ def keep(metadata: dict[str, Any], model: LanguageModel, vocab: Vocab) -> str:
         if own.key.digest == digest.hexdigest():
             return own.name
     st.session_state[_COUNT] = number = st.session_state.get(_COUNT, 0) + 1
-    seed = metadata.get("seed")
-    key = Own(f"own {number}", variant, seed if isinstance(seed, int) else 0, digest.hexdigest())
+    key = Own(f"own {number}", variant, metadata.get("seed") or 0, digest.hexdigest())
     own = OwnModel(key, metadata, _held.setdefault(key.digest, Weights(model, vocab)))
     models[own.name] = own
     while len(models) > OWN_MODELS.most:

@@ -64,9 +64,9 @@ def describe(own: OwnModel) -> str:
     """Return what an own model is, in Markdown."""
     loss, step = own.metadata.get("validation_loss"), own.metadata.get("selected_step")
     parts = [own.key.variant.title, f"seed {own.key.seed}"]
-    if isinstance(step, int):
+    if step is not None:
         parts.append(counted(step, "update"))
-    if isinstance(loss, float):
+    if loss is not None:
         parts.append(f"validation loss {written(loss)}")
     if (vocab := own.weights.vocab).sha256 != vocabulary().sha256:
         parts.append(f"its own vocabulary of {len(vocab):,} words")
