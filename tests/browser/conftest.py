@@ -126,3 +126,29 @@ def choose(page: Page, control: str, option: str) -> None:
 def settled(page: Page) -> None:
     """Wait until the server has nothing more to draw: a control pressed before may be drawn anew under the press."""
     expect(page.locator("[data-test-script-state=notRunning]")).to_be_attached()
+
+
+def coloured(page: Page) -> None:
+    """Wait until no colour is on its way to another: transitions end, but what turns while it waits does not."""
+    page.evaluate(
+        """() => Promise.all(document.getAnimations()
+             .filter((one) => one.effect.getComputedTiming().endTime !== Infinity)
+             .map((one) => one.finished.catch(() => null)))"""
+    )
+
+
+def calm(page: Page) -> None:
+    """Wait until nothing on the page has changed its place for half a second of frames."""
+    page.evaluate(
+        """() => new Promise((done) => {
+             let before = "", since = 0;
+             const look = () => {
+               const places = [...document.querySelectorAll("[data-testid=stElementContainer]")]
+                 .map((one) => Object.values(one.getBoundingClientRect().toJSON()).map(Math.round).join()).join(";");
+               since = places === before ? since + 1 : 0;
+               before = places;
+               since > 30 ? done() : requestAnimationFrame(look);
+             };
+             look();
+           })"""
+    )

@@ -2,7 +2,7 @@
 
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import choose, settled
+from tests.browser.conftest import choose, coloured, settled
 from tests.browser.test_looks_browser import WCAG_AA, faults
 
 
@@ -28,5 +28,5 @@ def test_a_typed_word_is_marked_on_the_map_and_the_tab_keeps_to_wcag(page: Page,
     assert not faults(page, WCAG_AA)
     page.emulate_media(color_scheme="dark")
     expect(page.locator(".stApp")).to_have_css("color-scheme", "dark")
-    page.wait_for_timeout(300)  # the colours change in a transition
+    coloured(page)
     assert not faults(page, ["color-contrast"])

@@ -6,7 +6,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import PHONE, settled
+from tests.browser.conftest import PHONE, calm, coloured, settled
 from wordlm.ui.frame.shell import PAGES
 
 TITLES = tuple(title for title, _ in PAGES.values())
@@ -71,7 +71,7 @@ def test_a_page_keeps_to_wcag_in_light_and_dark(desk, title):
     for scheme, rules in (("light", WCAG_AA), ("dark", ["color-contrast"])):  # only the colours differ
         desk.emulate_media(color_scheme=scheme)
         expect(desk.locator(".stApp")).to_have_css("color-scheme", scheme)
-        desk.wait_for_timeout(300)  # the colours change in a transition
+        coloured(desk)
         assert not faults(desk, rules)
 
 
@@ -93,18 +93,18 @@ def test_the_whole_model_keeps_to_wcag_with_what_it_opens_and_nothing_moves_whil
         for scheme, rules in (("light", WCAG_AA), ("dark", ["color-contrast"])):
             page.emulate_media(color_scheme=scheme)
             expect(page.locator(".stApp")).to_have_css("color-scheme", scheme)
-            page.wait_for_timeout(400)
+            coloured(page)
             assert not faults(page, rules)
     page.get_by_role("button", name="Close").press("Enter")
     settled(page)
-    page.wait_for_timeout(700)
+    calm(page)
     page.evaluate(WATCH_SHIFTS)
     box = page.get_by_role("textbox", name="Prompt")
     box.press("End")
     box.press_sequentially("s", delay=150)
     expect(page.locator(".board .word").last).to_have_text("girls")
     settled(page)
-    page.wait_for_timeout(700)
+    calm(page)
     assert page.evaluate("window.shifts.reduce((a, b) => a + b, 0)") < 0.1
     context.close()
 
@@ -173,13 +173,14 @@ def test_nothing_moves_while_a_word_is_typed(desk, title):
     go_to(desk, title, DESK)
     box = desk.get_by_role("textbox", name="Prompt")
     box.fill(PROMPT)
-    desk.wait_for_timeout(1000)  # the charts find their places
+    settled(desk)
+    calm(desk)  # the charts find their places
     desk.evaluate(WATCH_SHIFTS)
     box.press("End")
     box.press_sequentially("s ran", delay=150)
     expect(desk).to_have_url(re.compile("ran"))
     settled(desk)
-    desk.wait_for_timeout(1000)  # what follows the words
+    calm(desk)  # what follows the words
     assert desk.evaluate("window.shifts.reduce((a, b) => a + b, 0)") < 0.1  # "good" by that measure
 
 

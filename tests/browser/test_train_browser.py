@@ -44,11 +44,11 @@ def points(page: Page) -> int:
 
 
 def wait_until(page: Page, condition, what: str) -> None:
-    for _ in range(300):
+    for _ in range(1200):
         if condition():
             return
         page.wait_for_timeout(100)
-    raise AssertionError(f"{what} did not happen in 30 s")
+    raise AssertionError(f"{what} did not happen in two minutes")
 
 
 def start_run(page: Page, server: str) -> None:

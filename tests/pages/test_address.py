@@ -186,6 +186,22 @@ def test_a_projection_shows_the_picture_alone_and_large_under_the_teachers_line(
     assert "What does &lt;b&gt;head 2&lt;/b&gt; do?" in screen.text
 
 
+def test_a_text_that_is_too_long_once_it_is_quoted_is_not_in_the_address():
+    text = "שלום " * 100  # 500 characters, of which each letter takes six as quoted
+    screen = Screen("explore", None, {"prompt": text})
+    assert "prompt" not in screen.address
+    assert screen.not_carried == ["all of the prompt, which is too long for an address"]
+    assert Screen("explore", None, {"prompt": "a " * 250}).address["prompt"] == ["a " * 250]
+
+
+def test_none_chosen_of_several_stands_in_the_address_where_some_are_by_default():
+    screen = Screen("generate", None, {"writers": ""})
+    assert screen.app.button_group(key="writers").value == []
+    assert screen.address["writers"] == [""]
+    assert Screen("generate", None, screen.address).app.button_group(key="writers").value == []
+    assert "writers" not in Screen("generate", None, {}).address
+
+
 def test_a_text_too_long_for_an_address_is_kept_and_said_to_be_missing_in_the_link():
     text = "the cat sat . " * 400
     screen = Screen("explore", text, {})

@@ -11,7 +11,7 @@ from tests.pages.screen import Screen
 from wordlm.checkpoints import save_model_npz
 from wordlm.inspection import inspect_ids
 from wordlm.models import build_model
-from wordlm.text import encode_prompt
+from wordlm.text import SPECIALS, Vocab, encode_prompt
 from wordlm.ui.state.own_models import OwnModelGone
 from wordlm.ui.state.resources import model_of
 
@@ -128,3 +128,15 @@ def test_a_download_of_a_model_that_is_gone_says_so_in_one_sentence(open_page, v
     gc.collect()
     assert isinstance(in_another_thread(picture), OwnModelGone)
     assert str(in_another_thread(picture)).startswith("own 1 (2 heads) is no longer here")
+
+
+def test_models_with_other_words_of_the_same_number_do_not_stand_beside_each_other(open_page):
+    screen = open_page("train", PROMPT)
+    for place, words in enumerate((("dog", "ball"), ("cat", "ball"), ("dog", "ball"))):
+        vocab, file = Vocab((*SPECIALS, *words)), io.BytesIO()
+        model = build_model("multihead", vocab_size=len(vocab), seed=20 + place)
+        its_own = {"itos": list(vocab.itos), "vocab_sha256": vocab.sha256}
+        save_model_npz(file, model, {"kind": "multihead", "heads": 4, "seed": 20 + place, **its_own})
+        screen.app.file_uploader(key="checkpoint_file").set_value((f"{place}.npz", file.getvalue(), "")).run()
+    screen = on_page(screen, "compare")
+    assert screen.app.button_group(key="b").options == ["own 1", "own 3"]
