@@ -1,4 +1,4 @@
-"""The controls that several pages share, and what they are set to. `address` declares what each may be set to."""
+"""The controls that several pages share, and what they are set to. `parameters` declares what each may be set to."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass

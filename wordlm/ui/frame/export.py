@@ -1,4 +1,4 @@
-"""The buttons that take a view along."""
+"""*Take away*: the buttons that take a view along, and what they make: tables, the picture, a report."""
 
 import datetime
 import io

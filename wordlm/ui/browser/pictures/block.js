@@ -1,7 +1,9 @@
 // The whole model reading a prompt, in the visitor's browser, as a picture that follows every key: joins what the server
 // says and the visitor does (block_state.js) to what is drawn (block_parts.js).
 //
-// The server sends what is chosen and where the weights lie; it is not needed for anything else. Follows wordlm/ui/
+// A key in the page's prompt box is heard here (`hearTyping`) and drawn at once; the server hears of it from the box itself,
+// and of what is pressed in the picture by a message. It sends what is chosen and where the weights lie, and confirms the
+// numbers; it is not needed for anything else. Follows wordlm/ui/
 // browser/pictures/block.py; tests/browser/test_block_browser.py holds the two together.
 
 import { forgetKept, keptSize } from "../carrying/cache.js";
