@@ -79,7 +79,8 @@ test("the numbers of one pair of words lead to its weight", { skip: !hasHeads },
     assertClose(products, q.map((number, i) => number * k[i]), 1e-6, "products");
     const score = products.reduce((sum, number) => sum + number, 0) / Math.sqrt(K);
     assertClose([score], [numbers(prompt.expected.scores)[view.head * n + key]], TOLERANCE, "score");
-    const [, told, weight] = said(one.note);
+    const [total, told, weight] = said(one.note);
+    assert.ok(Math.abs(total - score * Math.sqrt(K)) < 5.1e-3, `the products add up to ${score * Math.sqrt(K)}: ${one.note}`);
     assert.ok(Math.abs(told - score) < 5.1e-3 && Math.abs(weight - numbers(prompt.expected.weights)[view.head * n + key]) < 5.1e-4);
   }
 });
