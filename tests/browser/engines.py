@@ -27,7 +27,7 @@ MINI_BROWSER = next(iter(glob.glob("/usr/lib/*/webkit2gtk-4.*/MiniBrowser")), No
 XVFB = shutil.which("Xvfb")
 
 WIDTH, HEIGHT = 1366, 768
-SECONDS = 30
+SECONDS = 120
 """How long to wait for what should happen."""
 
 # Streamlit's components live in shadow trees. An element counts as met where a pointer in its middle would meet it.

@@ -54,8 +54,8 @@ def test_the_picture_shows_the_models_own_numbers_and_the_server_confirms_them(p
     assert words(page) == ["<BOS>", *TEXT.split()]
     assert likeliest(page) == expected(four_heads, vocab, TEXT)
     seen = inspect_ids(four_heads, encode_prompt(TEXT, vocab).ids)
-    most = [f"most at “{seen_word(TEXT, row)}” {row.max():.3f}" for row in seen.weights[:, -1]]
-    assert page.locator(".titles .dim span").all_inner_texts() == most
+    most = [f"most at “{seen_word(TEXT, row)}”{row.max():.3f}" for row in seen.weights[:, -1]]
+    assert page.locator(".titles .dim:has(.number)").all_text_contents() == most
     expect(page.locator(".check")).to_contain_text("✓ The server agrees to")
 
 

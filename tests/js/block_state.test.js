@@ -64,19 +64,19 @@ const likeliest = ({ views: [view] }) => {
 
 test("while another model is on its way, what is drawn is the old one's in all its parts, and is said to be", () => {
   const state = drawn(["4"]);
-  receive(state, said(["16"]));
+  receive(state, { ...said(["16"]), hues: ["#123456"], others: [["1", "1 head"]] });
   type(state, `${TEXT} dog`);
   progress(state, wantedBy(state.came), "16 heads", 1.2e6, 5e6);
   const look = lookOf(state, WIDE);
   assert.equal(look.waiting, true);
   assert.equal(look.notice, "Fetching 16 heads, once: 1.2 of 5.0 MB. Until then you see 4 heads.");
   assert.equal(look.views[0].model.heads, 4);
-  assert.equal(state.drawn.came.models[0].title, "4 heads");
+  assert.deepEqual([look.hues.length, look.others], [16, []]);
   assert.equal(look.views[0].prompt.typed.at(-1), "dog"); // the old model goes on reading
   assert.equal(look.check, "");
   bring(state, wantedBy(state.came), [here["16"]]);
   const now = lookOf(state, WIDE);
-  assert.deepEqual([now.waiting, now.notice, now.views[0].model.heads], [false, "", 16]);
+  assert.deepEqual([now.waiting, now.notice, now.views[0].model.heads, now.hues], [false, "", 16, ["#123456"]]);
 });
 
 test("beside another model the sentence that compares names each model with its own number", () => {
@@ -154,6 +154,7 @@ test("what was pressed holds until the server has heard of it, however many answ
 test("a message says all that is chosen, so that the last one is enough", () => {
   const state = drawn(["4"]);
   chooseQuery(state, 3);
+  assert.deepEqual(lookOf(state, WIDE).views[0].prompt.typed, ["<BOS>", "lily", "had", "a"]);
   toggleHead(state, 1);
   const last = chooseHead(state, 2);
   assert.deepEqual({ ...last }, { at: 3, query: { label: "3 · a", position: 3 }, key: null, head: 2, off: [1], form: "model", beside: "" });

@@ -32,12 +32,12 @@ def test_the_model_reads_a_long_prompt_as_before(vocab):
     assert encode_prompt(limits.PROMPT.cut(LONG), vocab).ids == encode_prompt(LONG, vocab).ids
 
 
-def test_a_word_appended_in_the_picture_of_a_long_prompt_leaves_its_beginning(vocab, monkeypatch):
+def test_a_word_appended_in_the_picture_of_a_long_prompt_leaves_its_beginning(monkeypatch):
     monkeypatch.setattr(controls.st, "session_state", {"view": {"prompt": LONG}})
     read = limits.PROMPT.cut(LONG)
     for sent, kept in ((f"{read} and", f"{LONG} and"), ("another text", "another text")):
         controls.st.session_state["view"]["prompt"] = LONG
-        controls.choose_in_picture(encode_prompt(LONG, vocab), {"prompt": sent})
+        controls.choose_in_picture({"prompt": sent})
         assert controls.st.session_state["view"]["prompt"] == kept
 
 

@@ -96,7 +96,7 @@ export function sharesPanel(view, { word, versus }, { hues, close, compare, othe
     header(told.title, close),
     element("p", {}, [told.said]),
     element("label", {}, ["Compare with ", select]),
-    element("table", {}, [
+    element("div", { className: "wide", tabIndex: 0, aria: { role: "region", label: told.title }, data: { focus: "shares" } }, [element("table", {}, [
       element("thead", {}, [element("tr", {}, ["", ...told.columns].map((text) => element("th", { textContent: text, scope: "col" })))]),
       element("tbody", {}, told.rows.map(({ title, part, share, change, without }) => {
         const hue = hueOf[part] ?? hues[part];
@@ -113,7 +113,7 @@ export function sharesPanel(view, { word, versus }, { hues, close, compare, othe
         element("td", { textContent: rounded(sum) }),
         element("td", { colSpan: versus === null ? 3 : 2, textContent: check }),
       ]))),
-    ]),
+    ])]),
     element("p", { className: "dim", textContent: told.notes.join(" ") }),
     pairsTable(view, told),
   ]);
