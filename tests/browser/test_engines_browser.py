@@ -70,6 +70,8 @@ def open_picture(page: Page, server: str, more: str = "") -> None:
 def test_every_page_opens(page, server):
     assert tuple(SHOWN) == tuple(title for title, _ in PAGES.values())
     page.goto(f"{server}/learn")
+    page.see(SHOWN["Learn"])
+    page.settle()  # Streamlit forgets a press on a link before it is connected
     for title, shown in SHOWN.items():
         page.press("[data-testid=stTopNavLink]", title)
         page.until("(title) => document.title === title", f"{title} · Attention explorer")
