@@ -106,6 +106,8 @@ const rowsShown = ({ shown, beyond }, one) => ({ ...one, rows: shown, from: one.
 const fromFirstShown = ({ beyond }, say) => (row, cell) => say(row + beyond, cell);
 const column = ({ layout, shown }, x, width) => ({ x, y: layout.top, width, height: shown * layout.rowHeight });
 
+let small = null; // older Safari has no OffscreenCanvas
+
 /** Draw a matrix into a box, a cell a value: the hue where it is above 0, grey below, the deeper the further from 0. */
 function drawCells(context, one, box, rgb, alphas) {
   const { rows, columns, values, from } = one, most = furthestFromZero(one);
@@ -115,7 +117,7 @@ function drawCells(context, one, box, rgb, alphas) {
     image.data.set(value > 0 ? rgb(cell) : below, 4 * cell);
     image.data[4 * cell + 3] = 255 * Math.min(1, Math.abs(value) / most) * (alphas ? alphas[Math.floor(cell / columns)] : 1);
   }
-  const small = document.createElement("canvas"); // older Safari has no OffscreenCanvas
+  small ??= document.createElement("canvas"); // one for all: making one takes longer than drawing
   [small.width, small.height] = [columns, rows];
   small.getContext("2d").putImageData(image, 0, 0);
   context.imageSmoothingEnabled = false;

@@ -9,7 +9,7 @@ import { linksOf } from "./block_links.js";
 import { isLater, nextOf } from "./block_next.js";
 import { titlesOf } from "./block_titles.js";
 import { wordsOf } from "./block_words.js";
-import { clamp, drawn, element, isStill, redraw } from "./drawing.js";
+import { clamp, drawn, element, isStill, redraw, renew } from "./drawing.js";
 
 const SPLIT_MS = 700;
 
@@ -60,7 +60,7 @@ export function createPicture(root, actions) {
     meet.regions = drawMatrices(canvas, view, look, layout, hues, scale, actions);
     links.setAttribute("width", layout.width);
     links.setAttribute("height", layout.height);
-    redraw(links, linksOf(view, look, layout, hues));
+    renew(links, linksOf(view, look, layout, hues));
     redraw(titles, titlesOf(view, look, layout, hues, actions));
     const place = { left: `${layout.right.x}px`, top: `${layout.rest.at(-1).y + 26}px`, width: `${layout.right.width}px` };
     Object.assign(next.style, place);

@@ -14,7 +14,12 @@ export function element(name, properties = {}, children = []) {
   return made;
 }
 
-const LISTENERS = ["onclick", "onchange", "onpointerenter", "onpointerleave", "onpointermove", "onkeydown"];
+// What the elements of the pictures listen to, by their names.
+const LISTENERS_OF = {
+  BUTTON: ["onclick", "onpointerenter", "onpointerleave", "onkeydown"],
+  SELECT: ["onchange"],
+  CANVAS: ["onclick", "onpointermove", "onkeydown"],
+};
 
 /**
  * Make what stands in a place what `children` are, and keep what is there already: an element that is only changed keeps
@@ -22,30 +27,44 @@ const LISTENERS = ["onclick", "onchange", "onpointerenter", "onpointerleave", "o
  * as are pictures of another number of words: their parts do not wander.
  */
 export function redraw(place, children) {
-  const before = Array.from(place.childNodes), focused = place.contains(activeIn(place)) ? activeIn(place).dataset.focus : undefined;
-  const after = children.filter((child) => child !== "").map((child) => (typeof child === "string" ? document.createTextNode(child) : child));
-  for (const [i, node] of after.entries())
-    if (i >= before.length) place.append(node);
-    else change(before[i], node);
-  for (const extra of before.slice(after.length)) extra.remove();
-  if (focused !== undefined && !place.contains(activeIn(place))) place.querySelector(`[data-focus="${CSS.escape(focused)}"]`)?.focus();
+  const focused = activeIn(place), name = focused && place.contains(focused) ? focused.dataset.focus : undefined;
+  become(place, children.filter((child) => child !== "").map((child) => (typeof child === "string" ? document.createTextNode(child) : child)));
+  if (name !== undefined && activeIn(place) !== focused) place.querySelector(`[data-focus="${CSS.escape(name)}"]`)?.focus();
+}
+
+/** As `redraw`, for many elements that nobody presses: each child is kept whole where it is the same, or exchanged. */
+export function renew(place, children) {
+  for (const [i, child] of children.entries())
+    if (!place.children[i]) place.append(child);
+    else if (!place.children[i].isEqualNode(child)) place.children[i].replaceWith(child);
+  while (place.children.length > children.length) place.lastElementChild.remove();
 }
 
 const activeIn = (place) => place.getRootNode().activeElement;
 
+function become(place, after) {
+  let old = place.firstChild;
+  for (const made of after) {
+    const following = old?.nextSibling;
+    if (!old) place.append(made);
+    else change(old, made);
+    old = following ?? null;
+  }
+  while (place.childNodes.length > after.length) place.lastChild.remove();
+}
+
 function change(old, made) {
-  if (old === made) return;
-  if (old.nodeName !== made.nodeName || old.dataset?.focus !== made.dataset?.focus) return old.replaceWith(made);
-  if (old.nodeType === Node.TEXT_NODE) {
+  if (old.nodeType === Node.TEXT_NODE && made.nodeType === Node.TEXT_NODE) {
     if (old.data !== made.data) old.data = made.data;
     return;
   }
+  if (old.nodeName !== made.nodeName || old.dataset?.focus !== made.dataset?.focus) return old.replaceWith(made);
   for (const { name } of Array.from(old.attributes)) if (!made.hasAttribute(name) && name !== "open") old.removeAttribute(name);
   for (const { name, value } of made.attributes) if (old.getAttribute(name) !== value || old.nodeName === "CANVAS") old.setAttribute(name, value);
-  for (const name of LISTENERS) old[name] = made[name];
+  for (const name of LISTENERS_OF[old.nodeName] ?? []) old[name] = made[name];
   if (old.nodeName === "OPTION") old.selected = made.selected;
   if (old.nodeName === "CANVAS") old.getContext("2d").drawImage(made, 0, 0); // setting its width has emptied it
-  redraw(old, Array.from(made.childNodes));
+  become(old, Array.from(made.childNodes));
 }
 
 /** Return a choice of one: { value: text } of buttons, `chosen` pressed, with its name before them. */
