@@ -170,10 +170,10 @@ class Job:
             self.losses.append(progress.train_loss)
         if progress.validation_loss is not None:
             self.history.append(progress)
-        if self.order.variant.heads is not None and (progress.step == 0 or progress.validation_loss is not None):
+        seen = progress.step == 0 or progress.validation_loss is not None
+        if seen and isinstance(model, CausalAttentionLM):
             self.snapshots.keep(progress.step, model)
-            if isinstance(model, CausalAttentionLM):
-                self.weights[progress.step] = rows_of(model, self.order.prompt).weights
+            self.weights[progress.step] = rows_of(model, self.order.prompt).weights
 
 
 class Trainer:

@@ -89,7 +89,7 @@ def named(content: bytes) -> tuple[bytes, str]:
     return content, hashlib.sha256(content).hexdigest()
 
 
-_IMPORT = re.compile(r'^(?:import|export) \{[^}]*\} from "(\.[\w./]+)";\n', re.MULTILINE)
+_IMPORT = re.compile(r'^import \{[^}]*\} from "(\.[\w./]+)";\n', re.MULTILINE)
 
 
 def module(path: Path) -> str:

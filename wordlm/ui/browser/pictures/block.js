@@ -29,6 +29,7 @@ class Block {
   constructor(root) {
     this.root = root;
     this.state = newState();
+    this.look = null; // what is drawn, as `lookOf` returned it
     this.parts = new Parts(root);
     this.actions = this.actionsOfVisitor();
     this.timer = 0;
@@ -161,7 +162,7 @@ class Block {
     const { state, parts } = this;
     if (state.came === null || !this.root.isConnected) return;
     const space = parts.space(state.came.large);
-    const look = lookOf(state, { narrow: space.width < NARROW, hands: matchMedia("(hover: none)").matches });
+    const look = this.look = lookOf(state, { narrow: space.width < NARROW, hands: matchMedia("(hover: none)").matches });
     try {
       parts.draw(look, space, this.actions);
     } catch (error) {
@@ -178,7 +179,7 @@ class Block {
   hearKey(event) {
     const { state, actions } = this, [first] = event.composedPath();
     if (event.altKey || event.ctrlKey || event.metaKey || !state.drawn || first.matches?.("input, select, textarea, canvas, .word")) return;
-    const act = keyOf(event.key, state, actions, event.composedPath().includes(this.root));
+    const act = keyOf(event.key, this.look, actions, event.composedPath().includes(this.root));
     if (!act) return;
     event.preventDefault();
     act();
@@ -186,12 +187,11 @@ class Block {
 }
 
 /** Return what a key does, if anything: arrows in the picture go from step to step; on a projector digits do, and letters choose a head. */
-function keyOf(key, state, actions, inside) {
-  const { titles, step, views } = lookOf(state, { narrow: false, hands: false });
+function keyOf(key, { titles, step, views, keys }, actions, inside) {
   const last = titles.length, [{ model }] = views;
   if (inside && key === "ArrowRight") return () => actions.go(Math.min(step + 1, last));
   if (inside && key === "ArrowLeft") return () => actions.go(Math.max(step - 1, 0));
-  if (!state.came.large) return null;
+  if (!keys) return null;
   if (/^\d$/.test(key) && Number(key) <= last) return () => actions.go(Number(key));
   for (let head = 0; head < (model.heads ?? 0); head++) if (key === keyOfHead(head)) return () => actions.head(head);
   return null;
